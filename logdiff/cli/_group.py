@@ -1,0 +1,52 @@
+"""The commands, found in this folder and imported when they are asked for."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from logdiff import __version__
+
+_EPILOG = """\b
+Examples:
+  logdiff inspect both.log              what is in it
+  logdiff compare "both.log#2" "both.log#1"
+  docker logs -t NAME 2>&1 | logdiff diagnose -
+"""
+
+
+class _Commands(click.Group):
+    """A group whose commands are the modules beside this one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in order."""
+        del ctx
+        return sorted(
+            entry[:-3]
+            for entry in os.listdir(os.path.dirname(__file__))
+            if entry.endswith(".py") and not entry.startswith("_")
+        )
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a module, imported now."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        from importlib import import_module
+
+        command: click.Command = import_module(f"logdiff.cli.{cmd_name}").command
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="logdiff %(version)s")
+def root() -> None:
+    """Compare a bad run of an inference server with a known-good one.
+
+    Says what is different that matters, what caused what, and what to change, with the log lines
+    that prove it.
+    """

@@ -1,0 +1,202 @@
+"""What several commands share: options, progress, and where the result goes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from logdiff.errors import UsageError
+from logdiff.model import SEVERITIES
+from logdiff.render import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from logdiff.model import Report
+    from logdiff.render import Options
+
+_BY_SUFFIX = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
+_DEFAULT_WIDTH = 80
+_PROGRESS_AFTER_SECONDS = 0.5
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``-f``, ``-o``, ``-v`` and ``--color``."""
+    for option in (
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Colour in text: on a terminal, always, or never.  [default: auto]",
+        ),
+        click.option("-v", "--verbose", count=True, help="All evidence and all differences."),
+        click.option(
+            "-o",
+            "outputs",
+            metavar="FILE",
+            multiple=True,
+            help="Write the result to FILE. With several -f, the first -o takes the first.",
+        ),
+        click.option(
+            "-f",
+            "formats",
+            type=click.Choice(FORMATS),
+            multiple=True,
+            help="Format of the result; may be repeated.  [default: text]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def fail_on_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--fail-on``."""
+    return click.option(
+        "--fail-on",
+        type=click.Choice([*SEVERITIES, "never"]),
+        default="never",
+        show_default=True,
+        help="Exit with status 1 if a finding about the bad run is at least this severe.",
+    )(command)
+
+
+class Output(NamedTuple):
+    """Where a result goes, and how it looks there."""
+
+    formats: tuple[str, ...]
+    """Names of formats, in the order given."""
+    paths: tuple[str, ...]
+    """Files, paired with the formats; a format without a file goes to stdout."""
+    color: str
+    """``auto``, ``always`` or ``never``."""
+    verbose: int
+
+
+def report_status(report: Report, fail_on: str) -> int:
+    """The exit status that a report asks for."""
+    if report.status == "unjudged":
+        return 3
+    if fail_on == "never":
+        return 0
+    failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return int(any(f.severity in failing and f.run == "bad" for f in report.findings))
+
+
+def emit_report(report: Report, output: Output, inputs: Sequence[str]) -> None:
+    """Write a report in each of the formats asked for; see :func:`emit`."""
+    from logdiff.quote import quote
+    from logdiff.render.document import build
+
+    document = build(report, quote)
+    emit(lambda renderer, options: renderer.render(document, options), output, inputs)
+
+
+def emit(produce: Callable[[Any, Options], str], output: Output, inputs: Sequence[str]) -> None:
+    """Write a result in each of the formats asked for.
+
+    Args:
+        produce: makes the text from a renderer and its options.
+        output: the formats and files.
+        inputs: the files that were read; none of them is ever written over.
+
+    Raises:
+        UsageError: a file cannot be written, or is one of those that are read.
+    """
+    from logdiff import render
+
+    for name, path in _pairs(output.formats, output.paths):
+        colored = _colored(output.color, path)
+        options = render.Options(_width(path), colored, output.verbose)
+        text = produce(render.load(name), options)
+        if path is None:
+            _print(text)
+        else:
+            _write(path, text, inputs)
+
+
+def _pairs(formats: Sequence[str], outputs: Sequence[str]) -> list[tuple[str, str | None]]:
+    unnamed = outputs[len(formats) :]
+    endings = (os.path.splitext(path)[1].lower() for path in unnamed)
+    names = [*formats, *(_BY_SUFFIX.get(ending, "text") for ending in endings)]
+    paths = [*outputs, *[None] * (len(names) - len(outputs))]
+    return list(zip(names, paths, strict=True)) or [("text", None)]
+
+
+def _width(path: str | None) -> int:
+    if path is not None:
+        return _DEFAULT_WIDTH
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _DEFAULT_WIDTH
+    except (OSError, ValueError):
+        return _DEFAULT_WIDTH
+
+
+def _colored(color: str, path: str | None) -> bool:
+    if color != "auto" or path is not None:
+        return color == "always" and path is None
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        data = text.encode(encoding)
+    except UnicodeEncodeError:
+        from logdiff.render.text import ascii_fallback
+
+        data = ascii_fallback(text).encode(encoding, "backslashreplace")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _write(path: str, text: str, inputs: Sequence[str]) -> None:
+    """Write a file whole or not at all."""
+    for source in inputs:
+        if source != "-" and os.path.exists(path) and os.path.samefile(path, source):
+            raise UsageError(f"{path}: is a log that is being read; it is not overwritten")
+    temporary = f"{path}.{os.getpid()}.tmp"
+    special = os.path.exists(path) and not os.path.isfile(path)
+    try:
+        with open(path if special else temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        if not special:
+            os.replace(temporary, path)
+    except OSError as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def progress() -> Callable[[str, int, int], None] | None:
+    """Tells on stderr how far reading has come, on a terminal and after half a second."""
+    if not sys.stderr.isatty():
+        return None
+    import time
+
+    began = time.monotonic()
+    last = [0.0]
+
+    def tell(path: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done >= total:
+            if last[0]:
+                sys.stderr.write("\r\x1b[K")
+        elif now - began > _PROGRESS_AFTER_SECONDS and now - last[0] > 0.1:
+            last[0] = now
+            rate = done / (now - began) / 1e6
+            name = os.path.basename(path)[:40].encode("ascii", "replace").decode()
+            sys.stderr.write(
+                f"\r\x1b[K{name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {rate:,.0f} MB/s"
+            )
+            sys.stderr.flush()
+
+    return tell

@@ -1,0 +1,55 @@
+"""``logdiff compare``: a bad run against a known-good one."""
+
+from __future__ import annotations
+
+import click
+
+from logdiff.cli._options import (
+    Output,
+    emit_report,
+    fail_on_option,
+    output_options,
+    progress,
+    report_status,
+)
+from logdiff.errors import UsageError
+
+_EPILOG = """\b
+Examples:
+  logdiff compare good.log bad.log
+  logdiff compare "both.log#2" "both.log#1"      sections of one file; see logdiff inspect
+  logdiff compare good.log bad.log -f json -o report.json -f text
+  docker logs -t NAME 2>&1 | logdiff compare good.log -
+
+\b
+Exit status: 0 pass, 1 findings at or above --fail-on, 2 usage error, 3 nothing could be judged.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("good")
+@click.argument("bad")
+@output_options
+@fail_on_option
+def command(
+    good: str,
+    bad: str,
+    formats: tuple[str, ...],
+    outputs: tuple[str, ...],
+    verbose: int,
+    color: str,
+    fail_on: str,
+) -> int:
+    """Say what is different in BAD that matters, what caused what, and what to change.
+
+    GOOD and BAD are log files; FILE#N is section N of a file that holds several runs, and - is
+    standard input.
+    """
+    from logdiff.pipeline import Reader, compare_runs
+
+    if good == bad == "-":
+        raise UsageError("standard input can be only one of the two runs")
+    with Reader(progress()) as reader:
+        report = compare_runs(reader.run(good, "good"), reader.run(bad, "bad"))
+        emit_report(report, Output(formats, outputs, color, verbose), reader.paths)
+    return report_status(report, fail_on)

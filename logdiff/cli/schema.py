@@ -1,0 +1,22 @@
+"""``logdiff schema``: the JSON Schemas of what logdiff writes and reads."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["report", "rule", "signal"]))
+def command(name: str) -> None:
+    """Print a JSON Schema: of the report, of a rule file, or of a signal file."""
+    import json
+
+    from logdiff.engine import schema
+    from logdiff.render import dto
+
+    schemas = {
+        "report": dto.json_schema,
+        "rule": schema.RuleFile.model_json_schema,
+        "signal": schema.SignalFile.model_json_schema,
+    }
+    click.echo(json.dumps(schemas[name](), indent=2, ensure_ascii=False, sort_keys=True))

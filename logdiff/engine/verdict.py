@@ -1,0 +1,76 @@
+"""Pass, fail or cannot judge, and the one sentence that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from logdiff.model import SEVERITIES
+
+if TYPE_CHECKING:
+    from logdiff.model import Finding, Report
+
+_FAILING = SEVERITIES[: SEVERITIES.index("high") + 1]
+_CLAUSES = 3
+
+
+def judge(report: Report) -> None:
+    """Set the status and the sentence of a report."""
+    about_bad = [finding for finding in report.findings if finding.run == "bad"]
+    if any(finding.severity in _FAILING for finding in about_bad):
+        report.status = "fail"
+        report.sentence = _sentence(_clauses(about_bad))
+    elif report.bad.facts.get("engine.name") is None and not about_bad:
+        report.status = "unjudged"
+        report.sentence = _why_unjudged(report)
+    else:
+        report.status = "pass"
+        report.sentence = _what_was_not_found(report, about_bad)
+
+
+def _clauses(findings: list[Finding]) -> list[str]:
+    """The headlines that tell the story: of the severe findings and of what caused them."""
+    by_id = {finding.id: finding for finding in findings}
+    wanted: set[str] = set()
+    for finding in findings:
+        if finding.severity in _FAILING:
+            wanted.add(finding.id)
+            wanted.update(_ancestors(finding, by_id))
+    clauses: list[str] = []
+    rules: set[str] = set()
+    for finding in findings:
+        if finding.id in wanted and finding.rule not in rules:
+            rules.add(finding.rule)
+            clauses.append(finding.headline or finding.title)
+    return clauses[:_CLAUSES]
+
+
+def _ancestors(finding: Finding, by_id: dict[str, Finding]) -> set[str]:
+    found: set[str] = set()
+    for identifier in finding.caused_by:
+        found |= {identifier} | _ancestors(by_id[identifier], by_id)
+    return found
+
+
+def _sentence(clauses: list[str]) -> str:
+    text = "; ".join(clause.rstrip(".") for clause in clauses)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _why_unjudged(report: Report) -> str:
+    errors = report.bad.log.errors
+    if errors and not report.bad.log.sections:
+        return errors[0].message
+    return (
+        f"{report.bad.log.name}: nothing in it was recognised as the log of a server; "
+        "nothing could be judged."
+    )
+
+
+def _what_was_not_found(report: Report, findings: list[Finding]) -> str:
+    reached = report.bad.facts.get("reached")
+    degraded = [finding for finding in findings if finding.severity == "medium"]
+    if degraded:
+        clauses = [finding.headline or finding.title for finding in degraded]
+        return _sentence(["nothing is broken as far as the log goes", *clauses[: _CLAUSES - 1]])
+    until = "" if report.bad.life.ended_badly or reached == "stopped" else ", as far as it goes"
+    return f"No fault is found in this log{until}."

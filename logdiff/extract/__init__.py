@@ -1,0 +1,1 @@
+"""From lines to signals: what single messages, and structures of several lines, say."""

@@ -1,0 +1,207 @@
+"""From the lines of one span to the observations of one life."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from logdiff.extract import traceback
+from logdiff.extract.observations import EVENT_LIMIT, Event, Series
+from logdiff.extract.shapes import cut_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from logdiff.engine.ruleset import Signal
+    from logdiff.extract.observations import Observations
+    from logdiff.extract.scan import Batch
+    from logdiff.extract.shapes import Reading, Shape
+    from logdiff.model import Mark
+
+
+def collect(
+    life: Observations,
+    batch: Batch,
+    by_shape: dict[Shape, list[int]],
+    ordered: Sequence[int],
+) -> None:
+    """Add the lines of one span to a life.
+
+    Args:
+        life: the observations to add to.
+        batch: the lines.
+        by_shape: indexes of the lines of each interesting shape.
+        ordered: indexes of the lines whose order matters.
+    """
+    for shape, indexes in by_shape.items():
+        if shape.prefixed:
+            life.last_record_line = max(life.last_record_line, batch.first_line + indexes[-1])
+        if shape.place:
+            life.witness(shape, batch, indexes)
+        for reading in shape.readings:
+            if reading.per_line and reading.signal.keep == "groups":
+                _collect_singly(life, batch, shape, reading, indexes)
+            elif reading.signal.keep == "groups":
+                _collect_groups(life, batch, shape, reading, indexes)
+            elif reading.signal.keep == "series":
+                _collect_series(life, batch, reading, indexes)
+    for index in ordered:
+        _collect_in_order(life, batch, batch.shapes[index], index)
+
+
+def time_of(batch: Batch, index: int) -> str | None:
+    """The time of a line as printed, to the second; ``None`` where it has none."""
+    clock = batch.shapes[index].clock
+    return batch.lines[index][slice(*clock)].decode("ascii", "replace") if clock else None
+
+
+def place_of(shape: Shape, line: bytes) -> str | None:
+    """``file.py:line`` of a line's prefix."""
+    if shape.place is None:
+        return None
+    file, number = shape.place
+    name = line[slice(*file)].rpartition(b"/")[2]
+    return f"{name.decode('utf-8', 'replace')}:{line[slice(*number)].decode()}"
+
+
+def _collect_groups(
+    life: Observations, batch: Batch, shape: Shape, reading: Reading, indexes: list[int]
+) -> None:
+    signal = reading.signal
+    keys = list(map(reading.take, map(batch.lines.__getitem__, indexes)))
+    firsts = dict(zip(reversed(keys), reversed(indexes), strict=True))
+    for key, count in Counter(keys).items():
+        worker, _, *fields = key
+        _add(life, batch, shape, signal, tuple(fields), worker, firsts[key], count)
+
+
+def _add(
+    life: Observations,
+    batch: Batch,
+    shape: Shape,
+    signal: Signal,
+    fields: tuple[bytes, ...],
+    worker: bytes,
+    index: int,
+    count: int,
+) -> None:
+    """Count lines of one worker that say the same; ``index`` is the first of them."""
+    place = place_of(shape, batch.lines[index])
+    names = (name for name, _, _ in signal.fields)
+    texts = {name: _text(value) for name, value in zip(names, fields, strict=True)}
+    group = life.group(signal, (place, *fields), texts, place, shape.level)
+    mark = batch.mark(index)
+    group.count += count
+    if not group.first.line or mark.line < group.first.line:
+        group.first = mark
+        group.time = time_of(batch, index)
+    if worker not in group.workers or mark.line < group.workers[worker].line:
+        group.workers[worker] = mark
+        life.see_stage(signal, mark)
+
+
+def _text(value: bytes) -> str | None:
+    return value.decode("utf-8", "replace") if value else None
+
+
+def _collect_singly(
+    life: Observations, batch: Batch, shape: Shape, reading: Reading, indexes: list[int]
+) -> None:
+    """A signal whose pattern tells digits apart: each line is matched by itself."""
+    for index in indexes:
+        line = batch.lines[index]
+        fields = cut_fields(reading, shape, line)
+        if fields is not None:
+            worker = line[slice(*shape.worker)] if shape.worker else b""
+            _add(life, batch, shape, reading.signal, fields, worker, index, 1)
+
+
+def _collect_series(life: Observations, batch: Batch, reading: Reading, indexes: list[int]) -> None:
+    signal = reading.signal
+    series = life.series.get(signal.id)
+    if series is None:
+        series = life.series[signal.id] = Series(tuple(name for name, _, _ in signal.fields))
+        life.see_stage(signal, batch.mark(indexes[0]))
+    for index in indexes:
+        _, _, *values = reading.take(batch.lines[index])
+        series.add(time_of(batch, index), batch.mark(index), tuple(map(_number, values)))
+
+
+def _number(value: bytes) -> float | None:
+    try:
+        return float(value.replace(b",", b""))
+    except ValueError:
+        return None
+
+
+def _collect_in_order(life: Observations, batch: Batch, shape: Shape, index: int) -> None:
+    mark = batch.mark(index)
+    raised = _follow_traceback(life, batch, shape, index, mark) if shape.part else None
+    for reading in shape.readings:
+        if reading.signal.keep == "each":
+            _collect_event(life, batch, reading, index, mark, raised)
+
+
+def _collect_event(
+    life: Observations,
+    batch: Batch,
+    reading: Reading,
+    index: int,
+    mark: Mark,
+    raised: traceback.Ended | None,
+) -> None:
+    events = life.events.setdefault(reading.signal.id, [])
+    life.see_stage(reading.signal, mark)
+    if len(events) >= EVENT_LIMIT:
+        life.dropped[reading.signal.id] += 1
+        return
+    line = batch.lines[index]
+    fields = cut_fields(reading, batch.shapes[index], line)
+    if fields is None:
+        return
+    names = (name for name, _, _ in reading.signal.fields)
+    shape = batch.shapes[index]
+    events.append(
+        Event(
+            {name: _text(value) for name, value in zip(names, fields, strict=True)},
+            mark,
+            time_of(batch, index),
+            line[slice(*shape.worker)] if shape.worker else b"",
+            str(raised.where) if raised and raised.where else None,
+            raised is not None,
+            {name: point for name, s in life.series.items() if (point := s.before(mark.line))},
+        )
+    )
+
+
+def _follow_traceback(
+    life: Observations, batch: Batch, shape: Shape, index: int, mark: Mark
+) -> traceback.Ended | None:
+    part = shape.part
+    assert part is not None
+    line = batch.lines[index]
+    worker = line[slice(*shape.worker)] if shape.worker else b""
+    writer = traceback.Writer(worker, place_of(shape, line) or "")
+    if part.role == traceback.START:
+        life.tracebacks.start(writer)
+    elif part.role == traceback.FRAME:
+        life.tracebacks.frame(writer, _frame(part, line))
+    elif part.role in (traceback.EXCEPTION, traceback.CANDIDATE):
+        kind = line[slice(*part.first)] if part.first else b""
+        message = line[slice(*part.second)] if part.second else b""
+        return life.tracebacks.end(
+            writer,
+            kind.decode("utf-8", "replace"),
+            message.decode("utf-8", "replace").strip(),
+            mark,
+            time_of(batch, index),
+            sure=part.role == traceback.EXCEPTION,
+        )
+    return None
+
+
+def _frame(part: traceback.Part, line: bytes) -> traceback.Frame:
+    path, number, function = (
+        line[slice(*span)].decode("utf-8", "replace") if span else "" for span in part[1:]
+    )
+    return traceback.Frame(path, int(number or 0), function)

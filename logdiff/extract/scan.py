@@ -1,0 +1,367 @@
+"""One pass over a file: sections, lives, repeats and what the lines of each life say.
+
+The hot path works on a chunk at a time with the C loops of ``bytes`` and ``dict``: mask the
+digits, split, look every line up in the table of shapes, gather the lines of each shape, cut
+the values out of them. Python code runs once a shape, once a different value, and for the few
+lines whose order matters.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from logdiff import sections
+from logdiff.extract.collect import collect
+from logdiff.extract.observations import Observations
+from logdiff.extract.shapes import DIGITS_TO_ZERO, Classifier, Shape, ShapeTable
+from logdiff.model import Mark
+from logdiff.read import LINE_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from logdiff.engine.ruleset import Signal
+    from logdiff.envelopes import Unwrapped
+    from logdiff.read import Chunk, Source
+
+LOOK_AHEAD_BYTES = 1 << 16
+LOOK_AHEAD_LINES = 60
+LEAST_JUMP_SECONDS = 2.0
+"""Time that goes back by less is two streams that are out of step."""
+_GAP_SECONDS = 600.0
+"""A pause that makes a heading believable."""
+_SEARCH_BUDGET = 8
+"""Times the size of the file that are read to look for repeated pastes."""
+_NAMED_LONG_LINES = 10
+
+
+class ScannedSection:
+    """One section while it is read."""
+
+    def __init__(self, first_line: int, heading: str | None) -> None:
+        self.first_line = first_line
+        self.last_line = first_line - 1
+        self.heading = heading
+        self.lives = [Observations(first_line)]
+        self.shapes: Counter[Shape] = Counter()
+        self.repeated_lines = 0
+        self.repeated_physical_lines = 0
+        self.blank = True
+        """Whether all lines so far are blank."""
+
+
+class Scanned(NamedTuple):
+    """What one pass over a file found."""
+
+    sections: list[ScannedSection]
+    lines: int
+    broken_characters: int
+    long_lines: list[tuple[int, int]]
+    """Number and length in bytes of the first lines over the limit."""
+    long_line_count: int
+    unexamined_jumps: int
+    """Jumps back in time that were not examined for a repeated paste."""
+    overflow: int
+    """Lines that came after the table of shapes was full."""
+
+
+class Batch:
+    """The lines of a chunk with all that is known of them."""
+
+    __slots__ = ("_clock_values", "clock_indexes", "first_line", "lengths", "lines", "offsets",
+                 "shapes")  # fmt: skip
+
+    def __init__(self, chunk: Chunk, table: ShapeTable) -> None:
+        self.first_line = chunk.line
+        self.lines = chunk.data.split(b"\n")
+        masked = chunk.data.translate(DIGITS_TO_ZERO).split(b"\n")
+        if chunk.data.endswith(b"\n"):
+            self.lines.pop()
+            masked.pop()
+        self.lengths = list(map(len, self.lines))
+        if max(self.lengths, default=0) > LINE_LIMIT:
+            self.lines = [line[:LINE_LIMIT] for line in self.lines]
+            masked = [line[:LINE_LIMIT] for line in masked]
+        if chunk.dropped:
+            self.lengths[-1] += chunk.dropped
+        self.offsets = list(accumulate((n + 1 for n in self.lengths), initial=chunk.offset))
+        self.shapes = list(map(table.__getitem__, masked))
+        self.clock_indexes: list[int] = []
+        self._clock_values: list[bytes] | None = None
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def mark(self, index: int) -> Mark:
+        """Where a line of the batch stands in the file."""
+        return Mark(self.first_line + index, self.offsets[index], self.lengths[index])
+
+    @property
+    def clock_values(self) -> list[bytes]:
+        """The printed times of the lines ``clock_indexes``, all of one form."""
+        if self._clock_values is None:
+            shapes = self.shapes
+            indexes = [i for i, shape in enumerate(shapes) if shape.clock and shape.envelope]
+            if not indexes:
+                indexes = [i for i, shape in enumerate(shapes) if shape.clock]
+            self.clock_indexes = indexes
+            lines = self.lines
+            self._clock_values = [lines[i][slice(*shapes[i].clock)] for i in indexes]  # type: ignore[misc]
+        return self._clock_values
+
+
+class Scanner:
+    """Reads whole files with one set of signals."""
+
+    def __init__(
+        self, signals: Iterable[Signal], unwrappers: Iterable[Callable[[bytes], Unwrapped | None]]
+    ) -> None:
+        self.table = ShapeTable(Classifier(signals, unwrappers))
+
+    def scan(self, source: Source, progress: Callable[[int, int], None] | None = None) -> Scanned:
+        """Read a source once from its first line to its last.
+
+        ``progress`` is told the bytes read and the bytes there are.
+        """
+        reading = _Reading(source, self.table)
+        for chunk in source.chunks():
+            reading.take(chunk)
+            if progress:
+                progress(chunk.offset + len(chunk.data), source.size)
+        return reading.result()
+
+
+Action = tuple[int, str, int]
+"""Index of a line, what may begin there (``repeat`` ``section`` ``heading`` ``life``), lines."""
+
+
+class _Reading:
+    """The state of one pass over one file."""
+
+    def __init__(self, source: Source, table: ShapeTable) -> None:
+        self.source = source
+        self.table = table
+        self.sections = [ScannedSection(1, None)]
+        self.section_offset = 0
+        self.lines = 0
+        self.broken_characters = 0
+        self.long_lines: list[tuple[int, int]] = []
+        self.long_line_count = 0
+        self.skip_to = 0
+        """First line after the repeated paste at hand."""
+        self.clock = b""
+        """The latest time of the section so far."""
+        self.examined = 0
+        """Line up to which jumps back in time were examined."""
+        self.unexamined_jumps = 0
+        self.budget = _SEARCH_BUDGET * source.size
+
+    def take(self, chunk: Chunk) -> None:
+        """Take the next chunk."""
+        batch = Batch(chunk, self.table)
+        self._note_what_is_broken(chunk.data, batch)
+        self.lines = chunk.line + len(batch) - 1
+        candidates = self._candidates(batch)
+        index = self._skip(batch, 0)
+        while index < len(batch):
+            start, what, count = self._next_action(batch, index, candidates)
+            self._take_span(batch, index, start)
+            index = start
+            if what == "repeat":
+                self.skip_to = batch.first_line + start + count
+                index = self._skip(batch, start)
+            elif what == "section":
+                self._open_section(batch, start, None)
+            elif what == "heading":
+                index += self._heading(batch, start)
+            elif what == "life":
+                self._open_life(batch, start)
+        self.sections[-1].lives[-1].end_chunk()
+
+    def result(self) -> Scanned:
+        """What was found; sections that hold only blank lines are none."""
+        kept = [section for section in self.sections if not section.blank]
+        return Scanned(
+            kept or self.sections[:1],
+            self.lines,
+            self.broken_characters,
+            self.long_lines,
+            self.long_line_count,
+            self.unexamined_jumps,
+            self.table.overflow,
+        )
+
+    def _note_what_is_broken(self, data: bytes, batch: Batch) -> None:
+        if not data.isascii():
+            try:
+                data.decode()
+            except UnicodeDecodeError:
+                replaced = data.decode("utf-8", "replace").count("\ufffd")
+                self.broken_characters += replaced - data.count("\ufffd".encode())
+        if max(batch.lengths, default=0) <= LINE_LIMIT:
+            return
+        for index, length in enumerate(batch.lengths):
+            if length > LINE_LIMIT:
+                self.long_line_count += 1
+                if len(self.long_lines) < _NAMED_LONG_LINES:
+                    self.long_lines.append((batch.first_line + index, length))
+
+    # Where a repeat, a section or a life begins.
+
+    def _candidates(self, batch: Batch) -> list[tuple[int, str]]:
+        """Lines that may begin a section or a life, last one first."""
+        return [
+            (index, "heading" if shape.heading else "life")
+            for index, shape in enumerate(batch.shapes)
+            if shape.heading or shape.opens_life
+        ][::-1]
+
+    def _next_action(self, batch: Batch, index: int, candidates: list[tuple[int, str]]) -> Action:
+        while candidates and candidates[-1][0] < index:
+            candidates.pop()
+        limit = candidates[-1][0] if candidates else len(batch)
+        jump = self._next_jump(batch, index, limit)
+        if jump:
+            return jump
+        return (*candidates.pop(), 1) if candidates else (limit, "end", 0)
+
+    def _next_jump(self, batch: Batch, index: int, limit: int) -> Action | None:
+        """The next line where time jumps back to repeat earlier lines or begin another run."""
+        values, indexes = batch.clock_values, batch.clock_indexes
+        first = max(index, self.examined + 1 - batch.first_line)
+        for position in range(bisect_left(indexes, first), bisect_left(indexes, limit)):
+            value = values[position]
+            if value >= self.clock or len(value) != len(self.clock):
+                self.clock = value
+                continue
+            back = sections.seconds_between(value, self.clock)
+            self.examined = batch.first_line + indexes[position]
+            if back < LEAST_JUMP_SECONDS:
+                continue
+            repeat = self._repeat(batch, indexes[position], index)
+            if repeat:
+                return repeat
+            if back > sections.LARGEST_JITTER_SECONDS:
+                return indexes[position], "section", 0
+        self.examined = max(self.examined, batch.first_line + limit - 1)
+        return None
+
+    def _repeat(self, batch: Batch, line_index: int, least: int) -> Action | None:
+        offset = batch.offsets[line_index]
+        if self.budget < offset - self.section_offset:
+            self.unexamined_jumps += 1
+            return None
+        self.budget -= offset - self.section_offset
+        wanted = batch.lines[line_index].rstrip(b"\r")
+        earlier, count = sections.find_repeat(self.source, self.section_offset, offset, wanted)
+        if count < sections.SHORTEST_REPEAT:
+            return None
+        before = self.source.read_at(max(0, earlier - LOOK_AHEAD_BYTES), min(
+            earlier, LOOK_AHEAD_BYTES))  # fmt: skip
+        start = line_index
+        for line in reversed(before.split(b"\n")[1:-1]):
+            # Lines without a time just before the jump belong to the paste where they are equal.
+            previous = start - 1
+            if previous < least or batch.shapes[previous].clock:
+                break
+            if batch.lines[previous].rstrip(b"\r") != line.rstrip(b"\r"):
+                break
+            start = previous
+        return start, "repeat", count + line_index - start
+
+    def _skip(self, batch: Batch, index: int) -> int:
+        """Pass over the lines of the repeated paste at hand."""
+        end = min(self.skip_to - batch.first_line, len(batch))
+        if end <= index:
+            return index
+        section = self.sections[-1]
+        section.repeated_physical_lines += end - index
+        section.repeated_lines += sum(
+            1 for shape in batch.shapes[index:end] if shape.clock is not None
+        )
+        section.last_line = batch.first_line + end - 1
+        self.examined = max(self.examined, section.last_line)
+        return end
+
+    def _open_section(self, batch: Batch, index: int, heading: str | None) -> None:
+        self.sections.append(ScannedSection(batch.first_line + index, heading))
+        self.section_offset = batch.offsets[index]
+        self.clock = b""
+        self.examined = batch.first_line + index - 1
+
+    def _heading(self, batch: Batch, index: int) -> int:
+        """Begin a section after a heading; 0 if the line is none after all."""
+        current = self.sections[-1]
+        if not current.blank and not self._another_run_follows(batch, index):
+            return 0
+        text = batch.lines[index].decode("utf-8", "replace").strip()
+        if current.blank:
+            self.sections.pop()
+        self._open_section(batch, index + 1, text)
+        return 1
+
+    def _another_run_follows(self, batch: Batch, index: int) -> bool:
+        """Whether what stands below a heading is a new start or another time."""
+        ahead = self.source.read_at(batch.offsets[index + 1], LOOK_AHEAD_BYTES).split(b"\n")
+        masked = (line.translate(DIGITS_TO_ZERO) for line in ahead)
+        text_lines = [
+            (line, self.table[mask])
+            for line, mask in zip(ahead, masked, strict=True)
+            if line.strip() and not self.table[mask].heading
+        ][:LOOK_AHEAD_LINES]
+        if any(shape.opens_life == "args" for _, shape in text_lines):
+            return True
+        for line, shape in text_lines:
+            if shape.clock and shape.clock[1] - shape.clock[0] == len(self.clock):
+                pause = sections.seconds_between(self.clock, line[slice(*shape.clock)])
+                return pause < -LEAST_JUMP_SECONDS or pause > _GAP_SECONDS
+        return False
+
+    def _open_life(self, batch: Batch, index: int) -> None:
+        life = self.sections[-1].lives[-1]
+        ended = "stopped" in life.entered or "dead" in life.entered
+        if ended or (batch.shapes[index].opens_life == "args" and life.further_than("args")):
+            life.end_chunk()
+            self.sections[-1].lives.append(Observations(batch.first_line + index))
+
+    # What the lines say.
+
+    def _take_span(self, batch: Batch, start: int, end: int) -> None:
+        if end <= start:
+            return
+        section = self.sections[-1]
+        section.last_line = batch.first_line + end - 1
+        shapes = batch.shapes if (start, end) == (0, len(batch)) else batch.shapes[start:end]
+        section.shapes.update(shapes)
+        by_shape: defaultdict[Shape, list[int]] = defaultdict(list)
+        for index, shape in enumerate(shapes, start):
+            if shape.interesting:
+                by_shape[shape].append(index)
+        ordered = [index for index, shape in enumerate(shapes, start) if shape.ordered]
+        life = section.lives[-1]
+        life.last_line = section.last_line
+        self._note_ends(batch, start, end, life)
+        if life.last_text_line:
+            section.blank = False
+        collect(life, batch, by_shape, ordered)
+
+    def _note_ends(self, batch: Batch, start: int, end: int, life: Observations) -> None:
+        """Note the first and the last time of a life, and its last lines of text."""
+        for index in range(start, end):
+            clock = batch.shapes[index].clock
+            if clock and life.started is None:
+                life.started = batch.lines[index][slice(*clock)].decode("ascii", "replace")
+            if life.started is not None:
+                break
+        last_text = 0
+        for index in range(end - 1, start - 1, -1):
+            shape = batch.shapes[index]
+            if not last_text and shape.message != (0, 0):
+                last_text = batch.first_line + index
+            if shape.clock:
+                life.ended = batch.lines[index][slice(*shape.clock)].decode("ascii", "replace")
+                break
+        life.last_text_line = last_text or life.last_text_line

@@ -1,0 +1,261 @@
+"""Shapes: lines with every digit turned to ``0``, classified once for all lines alike.
+
+A pattern that cannot tell one digit from another matches all lines of a shape or none, and its
+groups stand at the same offsets in each. So signals run once a shape, and values are slices.
+The few patterns that do tell digits apart are kept aside and run on each line.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from logdiff import records, sections
+from logdiff.extract import traceback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from logdiff.engine.ruleset import Signal
+    from logdiff.envelopes import Unwrapped
+
+DIGITS_TO_ZERO = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
+SHAPE_LIMIT = 50_000
+"""Shapes that are remembered; lines of later ones are classified one by one."""
+
+Span = tuple[int, int]
+_PROGRESS_BAR = re.compile(rb"\d+%\||\bit/s\b|\bs/it\b|\d+% Completed")
+
+
+class Reading(NamedTuple):
+    """How one signal is read from the lines of a shape."""
+
+    signal: Signal
+    pattern: re.Pattern[bytes]
+    spans: tuple[Span | None, ...]
+    """Offsets in the line of the signal's fields, in their order; empty if ``per_line``."""
+    take: Callable[[bytes], tuple[bytes, ...]]
+    """Cuts (worker, place's line, \\*fields) out of a line."""
+    per_line: bool
+    """The pattern tells digits apart: match it on each line."""
+
+
+class Shape:
+    """What is known of all lines of one shape; spans are offsets into the line."""
+
+    __slots__ = (
+        "clock",
+        "envelope",
+        "heading",
+        "interesting",
+        "level",
+        "message",
+        "opens_life",
+        "ordered",
+        "part",
+        "place",
+        "prefixed",
+        "readings",
+        "recognised",
+        "template",
+        "worker",
+    )
+
+    def __init__(self) -> None:
+        self.envelope: str | None = None
+        self.clock: Span | None = None
+        """Where the time stands by which lines are in order."""
+        self.level: str | None = None
+        self.worker: Span | None = None
+        self.place: tuple[Span, Span] | None = None
+        """Source file and line of the logger's prefix."""
+        self.prefixed = False
+        self.message: Span = (0, 0)
+        self.heading = False
+        self.part: traceback.Part | None = None
+        self.readings: tuple[Reading, ...] = ()
+        self.template: str | None = None
+        self.recognised = False
+        self.interesting = False
+        self.opens_life: str | None = None
+        """``args``: the server prints what it was started with; ``import``: it loads modules."""
+        self.ordered = False
+        """Lines of this shape are looked at one by one, in their order."""
+
+
+class Classifier:
+    """Makes shapes out of masked lines."""
+
+    def __init__(
+        self,
+        signals: Iterable[Signal],
+        unwrappers: Iterable[Callable[[bytes], Unwrapped | None]],
+    ) -> None:
+        self._unwrappers = tuple(unwrappers)
+        self._signals = tuple(signals)
+        self._compiled: dict[bytes, re.Pattern[bytes]] = {}
+
+    def classify(self, masked: bytes) -> Shape:
+        """The shape of a masked line."""
+        shape = Shape()
+        unwrapped = self._unwrap(masked)
+        if unwrapped:
+            shape.envelope = unwrapped.envelope
+            shape.clock = unwrapped.time
+        clean = records.clean(masked, unwrapped.payload if unwrapped else 0)
+        if not clean.text.strip():
+            shape.recognised = True
+            return shape
+        prefix = records.parse_prefix(clean.text)
+        _read_prefix(shape, clean, prefix)
+        shape.message = clean.span(prefix.message, len(clean.text))
+        message = clean.text[prefix.message :]
+        _read_part(shape, clean, prefix, message)
+        shape.readings = tuple(self._readings(shape, clean, prefix, message))
+        shape.heading = not (unwrapped or shape.prefixed or shape.part or shape.readings) and (
+            sections.looks_like_heading(clean.text)
+        )
+        shape.recognised = bool(
+            shape.prefixed
+            or shape.part
+            or shape.readings
+            or message.startswith(b"  ")
+            or _PROGRESS_BAR.search(message)
+        )
+        shape.interesting = bool(shape.readings or shape.place)
+        shape.opens_life = next(
+            (r.signal.enters for r in shape.readings if r.signal.enters in ("args", "import")), None
+        )
+        shape.ordered = shape.part is not None or any(
+            r.signal.keep == "each" for r in shape.readings
+        )
+        return shape
+
+    def _unwrap(self, line: bytes) -> Unwrapped | None:
+        for unwrap in self._unwrappers:
+            unwrapped = unwrap(line)
+            if unwrapped:
+                return unwrapped
+        return None
+
+    def _readings(
+        self, shape: Shape, clean: records.Clean, prefix: records.Prefix, message: bytes
+    ) -> Iterable[Reading]:
+        for signal in self._signals:
+            if signal.levels and shape.level not in signal.levels:
+                continue
+            whole = signal.scope == "line"
+            text = clean.text if whole else message
+            shift = 0 if whole else prefix.message
+            reading = self._reading(signal, shape, clean, text, shift)
+            if reading:
+                yield reading
+
+    def _reading(
+        self, signal: Signal, shape: Shape, clean: records.Clean, text: bytes, shift: int
+    ) -> Reading | None:
+        for source, literal, digit_sensitive in signal.patterns:
+            if literal is not None and literal not in text:
+                continue
+            pattern = self._compile(source)
+            if digit_sensitive:
+                return Reading(signal, pattern, (), _nothing, per_line=True)
+            match = pattern.search(text)
+            if match:
+                spans = tuple(
+                    _field_span(match, name, clean, shift) for name, _, _ in signal.fields
+                )
+                return Reading(signal, pattern, spans, _cutter(shape, spans), per_line=False)
+        return None
+
+    def _compile(self, source: bytes) -> re.Pattern[bytes]:
+        pattern = self._compiled.get(source)
+        if pattern is None:
+            pattern = self._compiled[source] = re.compile(source)
+        return pattern
+
+
+def _read_prefix(shape: Shape, clean: records.Clean, prefix: records.Prefix) -> None:
+    shape.level = prefix.level
+    shape.prefixed = prefix.level is not None or prefix.worker is not None
+    if prefix.worker:
+        shape.worker = clean.span(*prefix.worker)
+    if prefix.file and prefix.line:
+        shape.place = clean.span(*prefix.file), clean.span(*prefix.line)
+    if prefix.time and shape.clock is None:
+        shape.clock = clean.span(*prefix.time)
+
+
+def _read_part(shape: Shape, clean: records.Clean, prefix: records.Prefix, message: bytes) -> None:
+    part = traceback.classify(message, shape.level)
+    if part is None:
+        return
+
+    def moved(span: Span | None) -> Span | None:
+        return clean.span(span[0] + prefix.message, span[1] + prefix.message) if span else None
+
+    shape.part = traceback.Part(part.role, *(moved(span) for span in part[1:]))
+
+
+def _field_span(match: re.Match[bytes], name: str, clean: records.Clean, shift: int) -> Span | None:
+    if name not in match.re.groupindex or match.start(name) < 0:
+        return None
+    return clean.span(match.start(name) + shift, match.end(name) + shift)
+
+
+def _nothing(line: bytes) -> tuple[bytes, ...]:
+    return (line[:0],)
+
+
+def _cutter(shape: Shape, spans: tuple[Span | None, ...]) -> Callable[[bytes], tuple[bytes, ...]]:
+    """A function that cuts worker, place's line and fields out of a line in one call."""
+    wanted = [shape.worker, shape.place[1] if shape.place else None, *spans]
+    slices = [slice(*span) if span else slice(0, 0) for span in wanted]
+    return itemgetter(*slices)
+
+
+class ShapeTable(dict[bytes, Shape]):
+    """Masked line → shape; a new one is classified when it is first asked for."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        super().__init__()
+        self._classifier = classifier
+        self.overflow = 0
+        """Lines that were classified one by one because the table was full."""
+
+    def __missing__(self, masked: bytes) -> Shape:
+        shape = self._classifier.classify(masked)
+        if len(self) < SHAPE_LIMIT:
+            self[masked] = shape
+        else:
+            self.overflow += 1
+        return shape
+
+
+def read_line(
+    signal: Signal, unwrappers: Iterable[Callable[[bytes], Unwrapped | None]], line: bytes
+) -> dict[str, str] | None:
+    """The fields that one signal reads from one line; ``None`` where it does not hold."""
+    shape = Classifier([signal], unwrappers).classify(line.translate(DIGITS_TO_ZERO))
+    for reading in shape.readings:
+        values = cut_fields(reading, shape, line)
+        if values is not None:
+            names = (name for name, _, _ in signal.fields)
+            pairs = zip(names, values, strict=True)
+            return {name: value.decode("utf-8", "replace") for name, value in pairs if value}
+    return None
+
+
+def cut_fields(reading: Reading, shape: Shape, line: bytes) -> tuple[bytes, ...] | None:
+    """The fields of a reading, cut out of a line.
+
+    ``None`` where its pattern tells digits apart and does not match this line.
+    """
+    if not reading.per_line:
+        return reading.take(line)[2:]
+    match = reading.pattern.search(records.strip_escapes(line[slice(*shape.message)]))
+    if match is None:
+        return None
+    groups = match.groupdict(b"")
+    return tuple(groups.get(name) or b"" for name, _, _ in reading.signal.fields)

@@ -1,0 +1,189 @@
+"""Python tracebacks, taken apart by who writes them.
+
+Several workers write their tracebacks at the same time, line by line into one stream. Each
+worker and each place of a logger is a writer of its own; the lines of one writer keep their
+order. Format: the ``traceback`` module of the standard library.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from logdiff.model import Mark
+
+START, FRAME, EXCEPTION, CANDIDATE, CHAIN = "start", "frame", "exception", "candidate", "chain"
+"""What a line is in a traceback. A candidate is the last line only where frames came before."""
+
+_FRAME = re.compile(rb' {1,2}File "([^"\n]{1,400})", line (\d+)(?:, in ([^\n]{1,200}))?')
+_START = b"Traceback (most recent call last):"
+_CHAINS = (
+    b"During handling of the above exception",
+    b"The above exception was the direct cause",
+)
+_EXCEPTION = re.compile(
+    rb"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80}?"
+    rb"(?:Error|Exception|Interrupt|Exit|ExceptionGroup|Timeout|Cancelled))(?:: (.*)|:? *$)",
+    re.DOTALL,
+)
+_CANDIDATE = re.compile(rb"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80})(?:: (.*)|:? *$)", re.DOTALL)
+_OPEN_LIMIT = 256
+_GROUP_LIMIT = 2000
+
+
+class Part(NamedTuple):
+    """A traceback line, by shape; spans are offsets into the clean text."""
+
+    role: str
+    first: tuple[int, int] | None = None
+    """Of a frame its file, of an exception its type."""
+    second: tuple[int, int] | None = None
+    """Of a frame its line, of an exception its message."""
+    third: tuple[int, int] | None = None
+    """Of a frame its function."""
+
+
+def classify(message: bytes, level: str | None) -> Part | None:
+    """What a message is in a traceback; ``None`` = nothing. ``level`` is its logger's level."""
+    if message.startswith(_START):
+        return Part(START)
+    if message.startswith(b" "):
+        frame = _FRAME.match(message)
+        return Part(FRAME, frame.span(1), frame.span(2), _span(frame, 3)) if frame else None
+    if message.startswith(_CHAINS):
+        return Part(CHAIN)
+    if level in ("INFO", "DEBUG"):
+        return None
+    exception = _EXCEPTION.match(message)
+    if exception:
+        return Part(EXCEPTION, exception.span(1), _span(exception, 2))
+    candidate = _CANDIDATE.match(message)
+    if candidate:
+        return Part(CANDIDATE, candidate.span(1), _span(candidate, 2))
+    return None
+
+
+def _span(match: re.Match[bytes], group: int) -> tuple[int, int] | None:
+    return match.span(group) if match.start(group) >= 0 else None
+
+
+class Writer(NamedTuple):
+    """Whose line it is."""
+
+    worker: bytes
+    """The worker's tag as printed; empty = none."""
+    place: str
+    """``file.py:line`` of the logger's prefix; empty = none."""
+
+
+class Frame(NamedTuple):
+    """One frame: where the code stood."""
+
+    path: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        name = self.path.rpartition("/")[2]
+        return f"{name}:{self.line} in {self.function}" if self.function else f"{name}:{self.line}"
+
+
+class Raised:
+    """One exception that ended tracebacks, with how often it was printed."""
+
+    __slots__ = ("count", "first", "kind", "message", "places", "time", "where", "workers")
+
+    def __init__(self, kind: str, message: str, mark: Mark, time: str | None) -> None:
+        self.kind = kind
+        self.message = message
+        self.where: Frame | None = None
+        """Innermost frame of the first traceback that has one."""
+        self.first = mark
+        self.time = time
+        self.count = 0
+        self.workers: dict[bytes, Mark] = {}
+        self.places: dict[str, Mark] = {}
+        """Places of loggers that printed it, with the first line of each."""
+
+
+class Ended(NamedTuple):
+    """The end of one traceback."""
+
+    raised: Raised
+    where: Frame | None
+    """Its innermost frame."""
+
+
+class Tracebacks:
+    """Follows the tracebacks of one life."""
+
+    def __init__(self) -> None:
+        self._open: dict[Writer, Frame | None] = {}
+        self.raised: dict[tuple[str, str], Raised] = {}
+        self.paths: dict[str, str] = {}
+        """Full path of each source file that a frame named, by file name."""
+        self.dropped = 0
+        self.last_end = 0
+        """The last line that named an exception."""
+
+    def start(self, writer: Writer) -> None:
+        """A ``Traceback (most recent call last)`` of a writer."""
+        self._remember(writer, None)
+
+    def frame(self, writer: Writer, frame: Frame) -> None:
+        """A frame; only the innermost is kept. Frames without a start line happen."""
+        self._remember(writer, frame)
+        name = frame.path.rpartition("/")[2]
+        if len(self.paths) < _GROUP_LIMIT and name:
+            self.paths.setdefault(name, frame.path)
+
+    def _remember(self, writer: Writer, frame: Frame | None) -> None:
+        if writer not in self._open and len(self._open) >= _OPEN_LIMIT:
+            self._open.pop(next(iter(self._open)))
+        self._open[writer] = frame
+
+    def end(
+        self,
+        writer: Writer,
+        kind: str,
+        message: str,
+        mark: Mark,
+        time: str | None,
+        *,
+        sure: bool,
+    ) -> Ended | None:
+        """The line that names the exception; ``sure`` = it is one even without frames."""
+        key = writer if writer in self._open else self._torn(writer)
+        if key is None and not sure:
+            return None
+        frame = self._open.pop(key) if key is not None else None
+        raised = self._group(kind, message, mark, time)
+        raised.count += 1
+        raised.workers.setdefault(writer.worker, mark)
+        raised.places.setdefault(writer.place, mark)
+        raised.where = raised.where or frame
+        self.last_end = mark.line
+        return Ended(raised, frame)
+
+    def _torn(self, writer: Writer) -> Writer | None:
+        """An open traceback of the same logger whose last line lost or swapped its tag."""
+        if not writer.place:
+            return None
+        return next((w for w, frame in self._open.items() if w.place == writer.place and frame),
+                    None)  # fmt: skip
+
+    def _group(self, kind: str, message: str, mark: Mark, time: str | None) -> Raised:
+        key = (kind.rpartition(".")[2], _masked(message))
+        raised = self.raised.get(key)
+        if raised is None:
+            raised = Raised(kind, message, mark, time)
+            if len(self.raised) < _GROUP_LIMIT:
+                self.raised[key] = raised
+            else:
+                self.dropped += 1
+        return raised
+
+
+def _masked(message: str) -> str:
+    return re.sub(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?", "0", message[:1000])

@@ -1,0 +1,54 @@
+"""The names that rules may use: facts of a run, and what a comparison found.
+
+Rules are checked against these tables when they are compiled, so that a misspelt name is an error
+of the rule file and not a condition that silently never holds.
+"""
+
+from __future__ import annotations
+
+FACTS: dict[str, str] = {
+    "backends": "Implementation chosen for attention, moe, gdn, quantisation, all_reduce.",
+    "chunked_prefill": "Whether long prompts are processed in chunks.",
+    "eager_mode": "Whether CUDA graphs are off and kernels are launched one by one.",
+    "ended": "Time of the last line.",
+    "engine.name": "Name of the inference engine, such as vllm.",
+    "engine.version": "Version of the inference engine as it printed it.",
+    "engine_dead": "Time and error of the engine's death.",
+    "exceptions": "Exceptions, one entry each, deduplicated over workers and re-raises.",
+    "http": "Number of HTTP responses by status.",
+    "kernels": "Operators that a vendor library announced as loaded or used, one entry each.",
+    "kernels.fallback": "Operators that fell back to a slower implementation, one entry each.",
+    "kv": "The key-value cache: blocks, block size, capacity and required tokens, GiB available.",
+    "modules_missing": "Python modules that could not be imported.",
+    "multimodal": "What was said about the vision and audio parts of the model.",
+    "nan": "Values that are not a number: occurrences, layers, modules, fractions, workers.",
+    "oom": "Running out of device memory, one entry for each device.",
+    "ops_missing": "Operators that a library lacks.",
+    "prefix_cache_disabled": "Whether the engine turned prefix caching off.",
+    "reached": "Last stage that the run came to.",
+    "serving_seconds": "Seconds between the first and the last sign of serving.",
+    "source_lines": "Source file and line that printed a message, by message template.",
+    "source_paths": "Paths of the source files that the log names.",
+    "stage.completed": "Stages that were completed.",
+    "stage.entered": "Stages that were entered.",
+    "started": "Time of the first line.",
+    "thread_reduction": "That the engine reduced the number of CPU threads.",
+    "throughput": "Tokens a second over time, with minimum, median and maximum.",
+    "truncated": "Whether the log ends with neither a clean stop nor a death.",
+    "weights.gb": "Size of the loaded weights of a worker, in GiB that the log calls GB.",
+    "weights.skipped": "Messages that say that weights were left out.",
+    "workers": "Number of workers.",
+}
+"""Meaning of each fact by its name; names may hold dots."""
+
+FAMILIES: tuple[str, ...] = ("args", "engine_config")
+"""Facts that exist for any identifier after the dot, such as ``args.max_model_len``."""
+
+CHANGES: dict[str, str] = {
+    "arguments": "Launch arguments that are not the same in both runs, one item each.",
+    "kernels": "Operators that good loaded or used and bad did not, one item each.",
+    "source_files": "Source files that print the same message from another line, one item each.",
+    "stages": "Stages that good came to and bad did not.",
+    "weights": "What differs in the size of the loaded weights.",
+}
+"""Meaning of each key of ``changes``, which is what a comparison found."""

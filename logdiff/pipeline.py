@@ -1,0 +1,293 @@
+"""From what the user named to runs with facts, and from runs to a report."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from logdiff.errors import InputError, UsageError
+from logdiff.model import Life, Log, ReadError, Run, Section
+from logdiff.read import LINE_LIMIT, PartialSource, Source, open_source, parse_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from logdiff.engine.ruleset import RuleSet, Signal
+    from logdiff.extract.scan import Scanned, ScannedSection, Scanner
+    from logdiff.model import Report
+
+    Progress = Callable[[str, int, int], None]
+
+
+class ReadLog(NamedTuple):
+    """One log, read and still open for quoting."""
+
+    log: Log
+    source: Source | None
+    """``None`` where the log could not be read."""
+
+
+class Reader:
+    """Reads what the user named, each file once, and keeps it open for quoting.
+
+    A context manager: what was opened is closed at the end.
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._read: dict[str, ReadLog] = {}
+        self._scanner: Scanner | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for read in self._read.values():
+            if read.source:
+                read.source.close()
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths that were read, as the user gave them."""
+        return list(self._read)
+
+    def log(self, text: str) -> ReadLog:
+        """The log that an argument of the command line means.
+
+        A log that is empty, binary or unreadable has no sections and an error.
+
+        Raises:
+            UsageError: there is no such file.
+        """
+        path = parse_address(text).path
+        if path not in self._read:
+            self._read[path] = self._read_log(path)
+        return self._read[path]
+
+    def run(self, text: str, role: str) -> Run:
+        """The run that an argument of the command line means.
+
+        Args:
+            text: a path, ``-``, or ``file#N``.
+            role: ``good`` or ``bad``.
+
+        Raises:
+            UsageError: no such file or section, or the file holds several runs and none is named.
+        """
+        log, source = self.log(text)
+        number = parse_address(text).section
+        if not log.sections:
+            return _unread(text, role, log)
+        if number is None and len(log.sections) > 1:
+            raise UsageError(
+                f"{log.path}: holds {len(log.sections)} runs; say which one is meant:\n"
+                + "\n".join(f"  {_described(log, section)}" for section in log.sections),
+                f"'logdiff inspect {log.path}' shows more of them.",
+            )
+        section = _section_of(log, number or 1)
+        label = f"{log.path}#{section.number}" if len(log.sections) > 1 else log.path
+        return Run(role, label, log, section, judged_life(section, role), source)
+
+    def runs(self, text: str) -> list[Run]:
+        """Every start of a server in every section that an argument means, each as a bad run."""
+        log, source = self.log(text)
+        number = parse_address(text).section
+        if not log.sections:
+            return [_unread(text, "bad", log)]
+        sections = log.sections if number is None else [_section_of(log, number)]
+        found = []
+        for section in sections:
+            label = f"{log.path}#{section.number}" if len(log.sections) > 1 else log.path
+            found += [Run("bad", label, log, section, life, source) for life in section.lives]
+        return found
+
+    def _read_log(self, path: str) -> ReadLog:
+        shown = "<stdin>" if path == "-" else path
+        log = Log(shown, os.path.basename(shown))
+        try:
+            source = open_source(path)
+        except InputError as error:
+            message = f"{error.message}. {error.hint}" if error.hint else error.message
+            log.errors.append(ReadError(shown, None, message))
+            return ReadLog(log, None)
+        if self._scanner is None:
+            self._scanner = _scanner()
+        tell = self._progress
+        scanned = self._scanner.scan(
+            source, (lambda done, total: tell(shown, done, total)) if tell else None
+        )
+        log.sections = _sections(scanned)
+        log.errors = _read_errors(shown, source, scanned)
+        return ReadLog(log, source)
+
+
+def compare_runs(good: Run, bad: Run) -> Report:
+    """Judge a bad run against a known-good one, by the built-in rules."""
+    from logdiff.engine.evaluate import evaluate
+    from logdiff.engine.ruleset import load_builtin
+
+    return evaluate(load_builtin().rules, good, bad)
+
+
+def diagnose_runs(runs: list[Run]) -> Report:
+    """Judge runs by themselves: the starts and sections of one log, the worst of them first."""
+    from logdiff.engine.evaluate import evaluate, joined
+    from logdiff.engine.ruleset import load_builtin
+
+    rules = load_builtin().rules
+    return joined([evaluate(rules, None, run) for run in runs])
+
+
+def judge_texts(rules: RuleSet, good: str | None, bad: str) -> Report:
+    """Judge logs that are given as text by a set of rules; the examples of rules are such."""
+    from logdiff.engine.evaluate import evaluate
+    from logdiff.envelopes import unwrappers
+    from logdiff.extract.scan import Scanner
+
+    def run(role: str, text: str) -> Run:
+        from io import BytesIO
+
+        source = Source(role, BytesIO(text.encode()))
+        log = Log(role, role)
+        log.sections = _sections(Scanner(rules.signals, unwrappers()).scan(source))
+        section = log.sections[0]
+        return Run(role, role, log, section, judged_life(section, role), source)
+
+    return evaluate(rules.rules, run("good", good) if good else None, run("bad", bad))
+
+
+def match_line(signal: Signal, line: str) -> dict[str, object] | None:
+    """The fields that a signal reads from a line, by their types; ``None`` = it does not hold."""
+    from logdiff.envelopes import unwrappers
+    from logdiff.extract.shapes import read_line
+
+    texts = read_line(signal, unwrappers(), line.encode())
+    if texts is None:
+        return None
+    types = {name: kind for name, kind, _ in signal.fields}
+    return {name: _typed(types[name], text) for name, text in texts.items()}
+
+
+def _typed(kind: str, text: str) -> object:
+    if kind == "text":
+        return text
+    return float(text) if kind == "float" else int(text.replace(",", ""))
+
+
+def _scanner() -> Scanner:
+    """A scanner with the built-in signals and envelopes."""
+    from logdiff.engine.ruleset import load_builtin
+    from logdiff.envelopes import unwrappers
+    from logdiff.extract.scan import Scanner
+
+    return Scanner(load_builtin().signals, unwrappers())
+
+
+def _unread(label: str, role: str, log: Log) -> Run:
+    """A run of which nothing could be read."""
+    section, life = Section(1, 1, None), Life(1, 1, 1)
+    section.lines = 0
+    return Run(role, label, log, section, life, None)
+
+
+def _section_of(log: Log, number: int) -> Section:
+    if number > len(log.sections):
+        have = len(log.sections)
+        raise UsageError(
+            f"{log.path}: has no section {number}; it has {have}",
+            f"'logdiff inspect {log.path}' lists {'it' if have == 1 else 'them'}.",
+        )
+    return log.sections[number - 1]
+
+
+def judged_life(section: Section, role: str) -> Life:
+    """The start of a server that is judged, of several in one run.
+
+    Of a bad run the last one that ended badly; of a known-good run the one that served, the
+    last if there are several.
+    """
+    lives = section.lives
+    if role == "good":
+        served = [life for life in lives if life.facts.get("serving_seconds") is not None]
+        return (served or lives)[-1]
+    return next((life for life in reversed(lives) if life.ended_badly), lives[-1])
+
+
+def _described(log: Log, section: Section) -> str:
+    life = section.lives[-1]
+    name, version = life.facts.get("engine.name"), life.facts.get("engine.version")
+    return (
+        f"{log.path}#{section.number}   lines {section.first_line}-{section.last_line}"
+        f"   {name or 'unknown program'} {version or ''}   {life.started or 'no time'}"
+        f"   {section.heading or ''}"
+    ).rstrip()
+
+
+def _sections(scanned: Scanned) -> list[Section]:
+    from logdiff.facts import derive
+
+    sections: list[Section] = []
+    for part in scanned.sections:
+        lives = [derive(seen, number) for number, seen in enumerate(part.lives, 1)]
+        sections.append(_section(len(sections) + 1, part, lives))
+    if len(sections) > 1 and all(section.kind == "unknown" for section in sections):
+        # Only of a program that is known can it be told where one run ends.
+        return [_merged(sections, scanned.lines)]
+    return sections
+
+
+def _section(number: int, part: ScannedSection, lives: list[Life]) -> Section:
+    section = Section(number, part.first_line, part.heading)
+    section.last_line = part.last_line
+    section.lines = part.last_line - part.first_line + 1
+    section.lives = lives
+    section.recognised = sum(n for shape, n in part.shapes.items() if shape.recognised)
+    section.repeated_lines = part.repeated_lines
+    section.repeated_physical_lines = part.repeated_physical_lines
+    section.envelopes = tuple(sorted({s.envelope for s in part.shapes if s.envelope})) or ("none",)
+    if any(life.facts["engine.name"] for life in lives):
+        section.kind = "serve"
+    return section
+
+
+def _merged(sections: list[Section], lines: int) -> Section:
+    """One section of a program that is not known."""
+    whole = Section(1, 1, None)
+    whole.last_line = whole.lines = lines
+    whole.lives = [max((life for s in sections for life in s.lives), key=_size)]
+    whole.lives[0].first_line, whole.lives[0].last_line = 1, lines
+    whole.recognised = sum(section.recognised for section in sections)
+    whole.envelopes = tuple(sorted({name for s in sections for name in s.envelopes}))
+    return whole
+
+
+def _size(life: Life) -> int:
+    return life.last_line - life.first_line
+
+
+def _read_errors(path: str, source: Source, scanned: Scanned) -> list[ReadError]:
+    def at(line: int | None, message: str) -> ReadError:
+        return ReadError(path, line, message)
+
+    errors = []
+    if isinstance(source, PartialSource):
+        errors.append(at(scanned.lines, "the compressed file is cut off; what is before was read"))
+    if scanned.broken_characters:
+        count = scanned.broken_characters
+        plural = "s" * (count > 1)
+        errors.append(at(None, f"{count:,} broken UTF-8 sequence{plural} replaced by U+FFFD"))
+    for line, length in scanned.long_lines:
+        errors.append(at(line, f"the line has {length:,} bytes; the first {LINE_LIMIT:,} are read"))
+    more = scanned.long_line_count - len(scanned.long_lines)
+    if more:
+        errors.append(at(None, f"{more:,} more lines of over {LINE_LIMIT:,} bytes were cut"))
+    if scanned.unexamined_jumps:
+        count = scanned.unexamined_jumps
+        errors.append(at(None, f"time jumps back {count:,} more times; what is repeated there may "
+                         "be counted twice"))  # fmt: skip
+    lives = (life for section in scanned.sections for life in section.lives)
+    dropped = ((signal, count) for life in lives for signal, count in life.dropped.items())
+    errors += [at(None, f"{count:,} values of '{signal}' past the limit were not kept")
+               for signal, count in dropped]  # fmt: skip
+    return errors

@@ -1,0 +1,131 @@
+"""The prefix that an engine's logger puts before a message: worker, level, time, file and line.
+
+Sources of the format: vLLM's ``vllm/logger.py`` and ``vllm/logging_utils/formatter.py``
+(``INFO 08-07 08:26:54 file.py:530] text`` up to 0.7, ``[file.py:530]`` from 0.8), its process
+tags (``(VllmWorkerProcess pid=345)``, ``(EngineCore_0 pid=…)``), and uvicorn's ``INFO:     ``.
+
+Everything here works on *shapes*, lines with every digit turned to ``0``: offsets found on a
+shape hold for all its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+Span = tuple[int, int]
+
+_ESCAPE = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    rb"|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # OSC: titles, links, clipboard
+    rb"|\x1b[@-Z\\^_]|[\x1b\x00]"  # other escapes; strays
+)
+_TAGS = re.compile(rb"(?:\([A-Za-z][^()\n]{0,80}?\bpid=\d+[^()\n]{0,80}\) ?)+")
+_TAG = re.compile(rb"\(([^()]+)\) ?")
+_ENGINE = re.compile(
+    rb" ?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? "
+    rb"\[?([\w./-]{1,200}):(\d+)\] ?"
+)
+_UVICORN = re.compile(rb"(DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,9}")
+_RANKED = re.compile(rb"(?:[TPDE]+P\d|rank|DP\d|[_-]\d+$)")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Clean(NamedTuple):
+    """A payload without escape sequences, and where its bytes stood in the line."""
+
+    text: bytes
+    start: int
+    offsets: list[int] | None
+    """Line offset of each byte of ``text``; ``None`` = ``start`` + index."""
+
+    def span(self, start: int, end: int) -> Span:
+        """Offsets in the line of ``text[start:end]``."""
+        if self.offsets is None:
+            return self.start + start, self.start + end
+        if start == end:
+            return 0, 0
+        return self.offsets[start], self.offsets[end - 1] + 1
+
+
+class Prefix(NamedTuple):
+    """The parts of a logger's prefix; spans are offsets into the clean text."""
+
+    worker: Span | None
+    level: str | None
+    time: Span | None
+    file: Span | None
+    line: Span | None
+    message: int
+    """Where the message starts."""
+
+
+NO_PREFIX = Prefix(None, None, None, None, None, 0)
+
+
+def clean(line: bytes, payload: int) -> Clean:
+    """Drop the line end, earlier states of a progress bar, escape sequences and NUL bytes."""
+    end = len(line)
+    while end > payload and line[end - 1] == 13:
+        end -= 1
+    start = payload
+    if line.startswith(_BYTE_ORDER_MARK, start):
+        start += len(_BYTE_ORDER_MARK)
+    carriage_return = line.rfind(b"\r", start, end)
+    if carriage_return >= 0:
+        start = carriage_return + 1
+    text = line[start:end]
+    if b"\x1b" not in text and b"\x00" not in text:
+        return Clean(text, start, None)
+    return _without_escapes(text, start)
+
+
+def _without_escapes(text: bytes, start: int) -> Clean:
+    kept: list[bytes] = []
+    offsets: list[int] = []
+    position = 0
+    for match in _ESCAPE.finditer(text):
+        kept.append(text[position : match.start()])
+        offsets.extend(range(start + position, start + match.start()))
+        position = match.end()
+    kept.append(text[position:])
+    offsets.extend(range(start + position, start + len(text)))
+    return Clean(b"".join(kept), start, offsets)
+
+
+def strip_escapes(text: bytes) -> bytes:
+    """The text without escape sequences and NUL bytes."""
+    return _ESCAPE.sub(b"", text) if b"\x1b" in text or b"\x00" in text else text
+
+
+def parse_prefix(text: bytes) -> Prefix:
+    """Read the prefix of a clean line. Of several worker tags the last one owns the line."""
+    position = 0
+    worker = None
+    if text.startswith(b"("):
+        tags = _TAGS.match(text)
+        if tags:
+            position = tags.end()
+            *_, last = _TAG.finditer(text, 0, position)
+            worker = last.span(1)
+    engine = _ENGINE.match(text, position)
+    if engine:
+        level = engine[1].decode()
+        return Prefix(worker, level, engine.span(2), engine.span(3), engine.span(4), engine.end())
+    uvicorn = _UVICORN.match(text, position)
+    if uvicorn:
+        return Prefix(worker, uvicorn[1].decode(), None, None, None, uvicorn.end())
+    return Prefix(worker, None, None, None, None, position)
+
+
+def worker_name(tag: bytes) -> str:
+    """The name of a worker from the inside of its tag.
+
+    A tag that numbers its worker (``Worker_TP1 pid=77``) or names a single process
+    (``EngineCore pid=9``) is that name; several processes share ``VllmWorkerProcess``, so there
+    the process id stays.
+    """
+    name, _, _ = strip_escapes(tag).partition(b" pid=")
+    if name == b"VllmWorkerProcess" or (b"Ray" in name and not _RANKED.search(name)):
+        name = strip_escapes(tag)
+    return name.decode("utf-8", "replace")

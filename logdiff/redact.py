@@ -1,0 +1,257 @@
+"""Secrets out of everything that is quoted.
+
+Logs and launch files reach people and machines that the secrets in them were not meant for, so
+every line is passed through :func:`redact` before it is shown. Secrets are told by three things:
+the name they are given to (``api_key=…``, ``--api-key …``, ``Authorization: …``), the place they
+stand in (``scheme://user:password@host``) and their own shape (``sk-…``, ``hf_…``, private keys).
+
+An inference server talks about *tokens* all day, and none of those are secret. Names such as
+``eos_token``, and numbers small enough to be the id of a token, are therefore left alone.
+
+All patterns take time linear in the text, hostile text included: what they repeat never overlaps
+with what follows, or is possessive, and runs that could be entered at many places are entered
+at their first character only.
+"""
+
+from __future__ import annotations
+
+import re
+
+MASK = "***"
+"""What stands where a secret stood."""
+
+_PREFIX_LIMIT = 64
+"""Characters in front of the secret part of a name that are looked at."""
+
+_CORE = (
+    r"(?:(?i:api[ _-]?keys?|access[ _-]?keys?(?:[ _-]?id)?|secret(?:[ _-]?keys?)?"
+    r"|private[_-]?keys?|passw(?:or)?ds?|passphrase|authorization)"
+    # In front of "token" a word must end, or "detoken: 5" would be one; camel case ends it too.
+    r"|(?<![A-Za-z0-9])(?i:token)|(?<=[a-z0-9])T(?i:oken))"
+)
+_NAME_HINTS = ("key", "token", "secret", "passw", "passphrase", "authorization")
+"""One of these is in whatever ``_CORE`` matches."""
+
+_SPACE = r"[ \t]{0,64}+"
+_NAME_END = r"\\*+[\"']?+"
+_ANNOTATION = rf":{_SPACE}(?:str|bytes|Optional\[str\]|str ?\| ?None){_SPACE}=(?!=)"
+_ASSIGNMENT = rf"{_NAME_END}{_SPACE}(?:{_ANNOTATION}|=>|:=|=(?!=)|:(?![:=])){_SPACE}"
+# An environment in Kubernetes' form: name: HF_TOKEN, value: …, on one line or on two.
+_VALUE_KEY = (
+    rf"{_NAME_END}\s{{0,64}}+,?+\s{{0,64}}+[\"']?+(?i:value)\b{_NAME_END}{_SPACE}[:=]{_SPACE}"
+)
+# Words of a command line, also when it is printed as a list or written as a YAML sequence.
+_ARGUMENT = rf"{_NAME_END}(?:,\s{{0,64}}+|\s{{1,64}}+(?:-\s{{1,8}}+)?)"
+_NAMED = re.compile(rf"(?P<name>{_CORE})(?:{_ASSIGNMENT}|{_VALUE_KEY}|(?P<argument>{_ARGUMENT}))")
+
+_SCHEME = r"(?i:bearer|basic|digest|negotiate|token|apikey)[ \t]{1,8}+"
+_QUOTED = r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
+_ESCAPED_QUOTED = r"\\++[\"'](?:[^\"'\\\n]|\\++[^\"'\\\n])*+"
+_LIST = r"[\[(](?:\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[^\])'\"\n])*+"
+# Punctuation belongs to an unquoted value, unless it ends the value or another name follows it.
+_BARE = r"(?:[^\s,;&\"'\[({<]|[\[({<](?![\s\"'])|[,;&](?!\s|$|[\"']|[\w.-]++[=:]))++"
+_VALUE = re.compile(
+    rf"(?P<quoted>(?:[\w.]++\()?+[bBrRuUfF]{{0,2}}(?:{_QUOTED})|{_ESCAPED_QUOTED})"
+    rf"|(?P<list>{_LIST})"
+    r"|(?P<placeholder><[^<>\n]{0,200}+>+)"
+    rf"|(?P<bare>(?:{_SCHEME})?{_BARE})"
+)
+_OPENING = re.compile(rf"[^\"'\\]*+\\*+(?P<quote>[\"'])(?P<scheme>{_SCHEME})?")
+_LIST_ITEM = re.compile(r"\"(?P<double>(?:[^\"\\\n]|\\.)*+)\"?|'(?P<single>(?:[^'\\\n]|\\.)*+)'?")
+_LEADING_SCHEME = re.compile(_SCHEME)
+# vLLM takes several keys behind one flag; only words that look like keys are taken for more.
+_MORE_KEYS = re.compile(r"(?:[ \t]++(?!-)(?=[^\s/\d]*+\d)[^\s/]{8,}+(?!\S))++")
+
+_FLAG = re.compile(r"(?:(?<![\w-])--?|\bENV[ \t]{1,8})[\w.-]*\Z")
+"""In front of the name: a dash or two, or Dockerfile's ``ENV NAME value``."""
+_HEADER_TUPLE = re.compile(r"\(b?[\"'](?:x-)?\Z", re.IGNORECASE)
+"""In front of a header's name as an ASGI server prints it: ``(b'authorization', b'…')``."""
+_COMPOUND = re.compile(r"(?P<word>[a-z]+)[_-]?\Z", re.IGNORECASE)
+
+_HARMLESS_VALUE = re.compile(
+    r"|\*+(?:[0-9a-f]{8})?|[Nn]one|NONE|[Nn]ull|NULL|[Tt]rue|TRUE|[Ff]alse|FALSE|undefined|%[-.\d]*[a-z]"
+    r"|[+-]?[\d.]{1,3}"  # too short to be a secret
+    # A reference to a secret, which a fix must be able to show.
+    r"|\$[A-Z_][A-Z0-9_]*|\$\{\w+(?::-)?\}?|\$\(.*|\{\w*\}?"
+    r"|str|int|bool|bytes|string|Optional\[\w+"  # a type, in a line of source code
+)
+_TOKEN_NUMBER = re.compile(r"[+-]?\d{1,7}(?:\.\d+)?%?")
+"""The id of a token or a figure about tokens; vocabularies have fewer than 10^7 of them."""
+
+_TOKEN_WORDS = frozenset(
+    "adapter audio begin bonus boi bos call cls document draft each eoi eom eos eot end first fim"
+    " generated image input last mask modal next out output pad per placeholder prompt response"
+    " sep special start stop text think thinking tool unk video vision".split()
+)
+"""Words that make a ``…_token`` a piece of text instead of a credential."""
+
+_PROSE_WORDS = frozenset(
+    "and argument flag for if in is must not option or required requires set the to was when"
+    " with".split()
+)
+"""Words that follow a flag in a sentence about it (``--api-key is required``)."""
+
+_CLOSING = ")]}>."
+"""What is taken for the text's own where it ends an unquoted value."""
+
+_PRIVATE_KEY = re.compile(
+    r"(?P<begin>-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)"
+    r".*?(?P<end>-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
+_URL_PASSWORD = re.compile(r"://[^\s/?#@:\"'<>]*+:[^\s/?#\"'<>]*@")
+_URL_TOKEN = re.compile(r"://[^\s/?#@:\"'<>]{16,}+@")
+_BEARER = re.compile(
+    r"\b(?P<scheme>(?i:bearer)[ \t]{1,8}+)"
+    r"(?!(?i:realm=|(?:tokens?|auth|authentication|authorization|scheme|format)(?![\w.~+/=-])))"
+    r"[\w.~+/=-]{4,}+"
+)
+_SHAPES = re.compile(
+    r"(?<![\w-])(?:"
+    r"sk-(?:(?=[A-Za-z_-]*+\d)[\w-]{8,}+|[\w-]{20,}+)"  # OpenAI and the many that copied it
+    r"|eyJ[\w-]{8,}+\.[\w-]*+(?:\.[\w-]*+)?"  # JSON web token
+    r"|AIza[\w-]{20,}+"  # Google
+    r"|xox[abeoprs]-[\w-]{8,}+"  # Slack
+    r"|(?:nvapi-|glpat-|dckr_pat_|gsk_)[\w-]{16,}+"  # NVIDIA, GitLab, Docker, Groq
+    r")"
+    r"|(?<![A-Za-z0-9])(?:"
+    r"hf_(?:[A-Za-z]*+\d[A-Za-z0-9]{7,}+|[A-Za-z0-9]{20,}+)"  # Hugging Face; not hf_overrides
+    r"|gh[opsur]_[A-Za-z0-9]{16,}+"  # GitHub
+    r"|github_pat_\w{16,}+"
+    r"|A(?:KI|SI)A[0-9A-Z]{12,}+"  # Amazon
+    r")"
+)
+
+_SECRET_NAME = re.compile(rf"(?P<name>{_CORE})\Z")
+
+
+def redact(text: str) -> str:
+    """Return ``text`` with every secret in it replaced by ``***``.
+
+    Names, quotes and the scheme of an ``Authorization`` header stay, so that a reader sees *that*
+    something was set. ``None``, booleans, references such as ``$HF_TOKEN`` and numbers of up to
+    three characters stay as well. A secret is only known by its name where both are in ``text``:
+    a value on the line after its name needs both lines.
+    """
+    text = _PRIVATE_KEY.sub(rf"\g<begin>{MASK}\g<end>", text)
+    if "://" in text:
+        text = _URL_PASSWORD.sub(f"://{MASK}:{MASK}@", text)
+        text = _URL_TOKEN.sub(f"://{MASK}@", text)
+    lowered = text.lower()
+    if any(hint in lowered for hint in _NAME_HINTS):  # most lines have none; the rest is slower
+        text = _redact_named(text)
+    text = _BEARER.sub(rf"\g<scheme>{MASK}", text)
+    return _SHAPES.sub(MASK, text)
+
+
+def fingerprint(value: str) -> str:
+    """Return ``***`` and the first eight hexadecimal digits of the SHA-256 of ``value``.
+
+    Two runs can be compared by it without either secret being kept.
+    """
+    import hashlib
+
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+    return MASK + digest[:8]
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether an argument, variable or key of this ``name`` holds a secret.
+
+    Dashes in front are allowed (``--api-key``). ``api_key_file`` names a file and is none.
+    """
+    match = _SECRET_NAME.search(name[-2 * _PREFIX_LIMIT :])
+    return match is not None and not _is_text_token(match)
+
+
+def _redact_named(text: str) -> str:
+    """Replace the values of all names that mean a secret."""
+    pieces: list[str] = []
+    done = position = 0
+    while name := _NAMED.search(text, position):
+        position = name.end()
+        # A value is only looked for where it will be used up, or hostile text could have one
+        # long value read once for each of many names.
+        if _is_text_token(name) or (name["argument"] and not _is_argument(name)):
+            continue
+        if value := _VALUE.match(text, position):
+            pieces += text[done:position], _redacted_value(name, value)
+            done = position = value.end()
+            if name["argument"] and (more := _MORE_KEYS.match(text, position)):
+                pieces.append(" " + MASK)
+                done = position = more.end()
+    pieces.append(text[done:])
+    return "".join(pieces)
+
+
+def _redacted_value(name: re.Match[str], value: re.Match[str]) -> str:
+    """Return a value without its secret, or as it is where it holds none."""
+    if value["placeholder"]:
+        return value[0]
+    if value["quoted"]:
+        return _redacted_string(name, value[0])
+    if value["list"]:
+        return _redacted_list(name, value[0])
+    secret = value[0].rstrip(_CLOSING)
+    if _is_harmless(name, secret) or (name["argument"] and secret in _PROSE_WORDS):
+        return value[0]
+    scheme = _LEADING_SCHEME.match(secret)
+    return (scheme[0] if scheme else "") + MASK + value[0][len(secret) :]
+
+
+def _redacted_string(name: re.Match[str], text: str) -> str:
+    """Replace what stands between the quotes; the last one is missing where a log was cut off."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return MASK
+    rest = text[opening.end() :]
+    closing = opening["quote"] if rest.endswith(opening["quote"]) else ""
+    secret = rest.removesuffix(closing)
+    return text if _is_harmless(name, secret) else opening[0] + MASK + closing
+
+
+def _redacted_list(name: re.Match[str], text: str) -> str:
+    """Replace each string of a list, or all of it where nothing in it is quoted."""
+
+    def replaced(item: re.Match[str]) -> str:
+        secret = item["single"] if item["double"] is None else item["double"]
+        if _is_harmless(name, secret):
+            return item[0]
+        quote = item[0][0]
+        return quote + MASK + (quote if item.end() > item.end(item.lastgroup or 0) else "")
+
+    if "'" in text or '"' in text:
+        return _LIST_ITEM.sub(replaced, text)
+    items = text[1:].split(",")
+    harmless = all(_is_harmless(name, item.strip()) for item in items)
+    return text if harmless else text[0] + MASK
+
+
+def _is_harmless(name: re.Match[str], value: str) -> bool:
+    """Whether a value cannot be a secret, going by itself."""
+    if _HARMLESS_VALUE.fullmatch(value):
+        return True
+    return name["name"].lower() == "token" and _TOKEN_NUMBER.fullmatch(value) is not None
+
+
+def _before(name: re.Match[str]) -> str:
+    """Return what stands in front of the secret part of a name, the nearest characters only."""
+    start = name.start("name")
+    return name.string[max(0, start - _PREFIX_LIMIT) : start]
+
+
+def _is_text_token(name: re.Match[str]) -> bool:
+    """Whether a name like ``eos_token`` means a piece of text."""
+    if name["name"].lower() != "token":
+        return False
+    compound = _COMPOUND.search(_before(name))
+    return compound is not None and compound["word"].lower() in _TOKEN_WORDS
+
+
+def _is_argument(name: re.Match[str]) -> bool:
+    """Whether the word after a name is its value: after a flag, unless it is the next flag."""
+    before = _before(name)
+    if "," in name["argument"] and _HEADER_TUPLE.search(before):
+        return True
+    is_last = name.string[name.end() : name.end() + 2].lstrip("\\\"'").startswith("-")
+    return not is_last and _FLAG.search(before) is not None

@@ -1,0 +1,101 @@
+"""What ``logdiff inspect`` found, on a terminal: files, runs, starts, main figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logdiff.render import Options, _phrases
+from logdiff.render._columns import shorten, visible
+from logdiff.render._page import Page
+
+
+def render(inspection: dict[str, Any], options: Options) -> str:
+    """Say what is in some logs, and what can be asked about them next."""
+    page = Page(options)
+    for log in inspection["logs"]:
+        _inspected_log(page, log)
+    page.gap()
+    page.commands(_inspection_commands(inspection))
+    return page.text()
+
+
+def _inspected_log(page: Page, log: dict[str, Any]) -> None:
+    page.gap()
+    sections = log["sections"]
+    size = _phrases.size(log["bytes"])
+    several = f", {len(sections)} runs in one file" if len(sections) > 1 else ""
+    page.paragraph(f"{log['path']}, {size}{several}", 0, "bold")
+    for error in log["read_errors"]:
+        line = f"line {error['line']}: " if error["line"] else ""
+        page.paragraph(f"{line}{error['message']}", 2, "yellow")
+    if not sections:
+        page.line("  nothing in it")
+    for section in sections:
+        _inspected_section(page, section)
+
+
+def _inspected_section(page: Page, section: dict[str, Any]) -> None:
+    log = section["logs"][-1]
+    lines = f"lines {section['first_line']}–{section['last_line']}"
+    parts = [lines, _span(log["started"], log["ended"])]
+    kind = "" if log["kind"] == "unknown" else log["kind"]
+    parts.append(", ".join(part for part in (kind, log["envelope"].replace("_", " ")) if part))
+    page.gap()
+    page.paragraph(", ".join(part for part in parts if part), 6, lead=f"  #{section['number']}")
+    if section["heading"]:
+        page.line(" " * 6, ("heading  ", "dim"), shorten(section["heading"], page.width - 15))
+    page.paragraph(_phrases.run_summary(section), 6)
+    _facts(page, section["facts"], 6)
+    if len(section["lives"]) > 1:
+        for life in section["lives"]:
+            _inspected_life(page, life)
+
+
+def _inspected_life(page: Page, life: dict[str, Any]) -> None:
+    how = _phrases.how_far({**life, "logs": []})
+    lines = f"lines {life['first_line']}–{life['last_line']}"
+    parts = [lines, _span(life["started"], life["ended"]), how]
+    text = ", ".join(part for part in parts if part)
+    page.paragraph(text, 17, lead=f"      start {life['number']}")
+
+
+def _facts(page: Page, facts: dict[str, Any], indent: int) -> None:
+    found = _phrases.highlights(facts)
+    if page.verbose:
+        widest = max(map(len, facts), default=0) + 2
+        for name, fact in facts.items():
+            text = visible(_phrases.value(fact, name))
+            page.line(" " * indent, (name.ljust(widest), "dim"), text)
+    elif found:
+        page.paragraph(", ".join(found), indent)
+
+
+def _span(started: str | None, ended: str | None) -> str:
+    """Write a range of time, the date only once."""
+    first, last = _phrases.moment(started), _phrases.moment(ended)
+    if first[:10] == last[:10] and len(last) > 11:
+        last = last[11:]
+    return f"{first}–{last}" if first and last else first or last
+
+
+def _inspection_commands(inspection: dict[str, Any]) -> list[tuple[str, str]]:
+    """Suggest what to ask next: the run that came furthest is taken for the good one."""
+    runs = []
+    for log in inspection["logs"]:
+        for section in log["sections"]:
+            number = f"#{section['number']}" if len(log["sections"]) > 1 else ""
+            runs.append((_health(section), _phrases.shell_word(f"{log['path']}{number}")))
+    if len(runs) == 1:
+        return [(f"logdiff diagnose {runs[0][1]}", "what is wrong with it")]
+    if len(runs) < 2:
+        return []
+    (_, good), *_, (_, bad) = sorted(runs, key=lambda run: -run[0])
+    return [(f"logdiff compare {good} {bad}", "if the first one is the known-good run")]
+
+
+def _health(section: dict[str, Any]) -> int:
+    facts = section["facts"]
+    stages = len(facts.get("stage.entered") or ())
+    # Of two runs that came as far, the one that computed garbage is not the good one.
+    garbled = bool((facts.get("nan") or {}).get("occurrences"))
+    return stages * 2 - garbled

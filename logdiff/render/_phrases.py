@@ -1,0 +1,272 @@
+"""The plain words in which all formats say the same thing: values, runs, witnesses, fixes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_DURING = {
+    "build": "during the build",
+    "import": "during its imports",
+    "args": "while reading its arguments",
+    "load": "while loading the model",
+    "weights": "while loading the weights",
+    "profile": "during profiling",
+    "kv": "while sizing the KV cache",
+    "serving": "while serving",
+}
+_AFTER = {
+    "build": "after the build",
+    "import": "after its imports",
+    "args": "after its arguments",
+    "load": "after building the model",
+    "weights": "after loading the weights",
+    "profile": "after profiling",
+    "kv": "after sizing the KV cache",
+    "serving": "while serving",
+}
+_NAMES = ("operator", "what", "type", "name", "template", "where")
+"""Fields that name an item of a list, best first."""
+
+_MOST_ITEMS = 4
+
+NO_BREAK = "\u00a0"
+"""A space at which no line is broken; formats print it as a space."""
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Say how many: ``1 fix``, ``1,762 lines``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listing(items: Sequence[str], most: int = _MOST_ITEMS, separator: str = ", ") -> str:
+    """Join names, and count those that are too many to name."""
+    if len(items) <= most + 1:
+        return separator.join(items)
+    return f"{separator.join(items[:most])} and {len(items) - most} more"
+
+
+def value(item: Any, fact: str = "") -> str:
+    """Write a fact's value: nothing seen, numbers without noise, lists in a few words."""
+    typed = fact.startswith(("args.", "engine_config."))
+    if item is None:
+        return "unset" if typed else "not seen"
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, int):
+        # What somebody will type has no separators.
+        return str(item) if typed or fact == "" else f"{item:,}"
+    if isinstance(item, float):
+        return f"{item:.7g}"
+    if isinstance(item, dict):
+        return _mapping(item, fact)
+    if isinstance(item, (list, tuple)):
+        return listing([_item(part, fact) for part in item]) if item else "none"
+    return str(item) or '""'
+
+
+def _mapping(item: dict[str, Any], fact: str) -> str:
+    parts = [f"{name}: {value(part, fact)}" for name, part in item.items() if part is not None]
+    return listing(parts) if parts else "none"
+
+
+def _item(part: Any, fact: str) -> str:
+    if isinstance(part, dict):
+        name = next((part[name] for name in _NAMES if part.get(name) is not None), None)
+        if name is not None:
+            return str(name)
+        if part.get("device") is not None:
+            return f"device {part['device']}"
+    return value(part, fact)
+
+
+def change(difference: dict[str, Any]) -> str:
+    """Write by how much a number changed, with its unit."""
+    number = difference["change"]
+    if number is None:
+        return ""
+    text = f"{number:+,}" if isinstance(number, int) else f"{number:+.7g}"
+    return f"{text} {difference['unit']}" if difference["unit"] else text
+
+
+def sentence(document: dict[str, Any]) -> str:
+    """Give the sentence of the verdict, never an empty one."""
+    verdict = document["verdict"]
+    if verdict["sentence"]:
+        return str(verdict["sentence"])
+    return {
+        "pass": "Nothing was found that makes this run fail.",
+        "fail": "This run has findings of high severity.",
+    }.get(verdict["status"], "Nothing in this log could be judged.")
+
+
+def role(document: dict[str, Any], run: str) -> str:
+    """Name a run where its lines are cited; a run that is judged alone is not called bad."""
+    return "log" if document["good"] is None and run == "bad" else run
+
+
+def reference(document: dict[str, Any], place: dict[str, Any]) -> str:
+    """Cite a line: ``bad:38``."""
+    return f"{role(document, place['run'])}:{place['line']}"
+
+
+def run_summary(run: dict[str, Any]) -> str:
+    """Describe a run in one sentence part: engine, workers, how far it got, what is odd."""
+    engine = run["engine"]
+    workers = run["facts"].get("workers")
+    parts = [
+        " ".join(str(part) for part in (engine["name"], engine["version"]) if part)
+        or "engine not recognised",
+        count(workers, "worker") if isinstance(workers, int) else "",
+        how_far(run),
+    ]
+    return "; ".join([", ".join(part for part in parts if part), *_oddities(run["logs"])])
+
+
+def _oddities(logs: Iterable[dict[str, Any]]) -> list[str]:
+    notes = []
+    for log in logs:
+        if log["lives"] > 1:
+            notes.append(f"started {log['lives']} times")
+        if log["repeated_physical_lines"]:
+            lines = count(log["repeated_physical_lines"], "line")
+            notes.append(f"{lines} pasted twice, counted once")
+    return notes
+
+
+def how_far(run: dict[str, Any]) -> str:
+    """Say how far a run got and how it ended: ``served 78 min, then ran out of memory``."""
+    stage = run["reached"]
+    if stage is None:
+        return "no start of a server seen"
+    if stage in ("dead", "stopped"):
+        return _end(run["facts"], "stopped" if stage == "stopped" else _death(run["facts"]))
+    if stage == "serving":
+        return f"{_served(run['facts'])} until the log ends"
+    words = _AFTER if stage in (run["facts"].get("stage.completed") or ()) else _DURING
+    return f"log ends {words.get(stage, stage)}"
+
+
+def _death(facts: dict[str, Any]) -> str:
+    return "ran out of memory" if facts.get("oom") else "died"
+
+
+def _end(facts: dict[str, Any], how: str) -> str:
+    entered = [stage for stage in facts.get("stage.entered") or () if stage in _DURING]
+    if "serving" in entered:
+        return f"{_served(facts)}, then {how}"
+    return f"{how} {_DURING[entered[-1]]}" if entered else how
+
+
+def _served(facts: dict[str, Any]) -> str:
+    seconds = facts.get("serving_seconds")
+    return f"served {duration(seconds)}" if isinstance(seconds, (int, float)) else "served"
+
+
+def duration(seconds: float) -> str:
+    """Write a length of time in one unit: ``40 s``, ``78 min``, ``5.2 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 10_000 else f"{seconds / 3600:.1f} h"
+
+
+def moment(text: str | None) -> str:
+    """Shorten a time to the second: ``2026-07-23 02:28:45``."""
+    if not text:
+        return ""
+    return text[:19].replace("T", " ") if text[4:5] == "-" and text[10:11] in ("T", " ") else text
+
+
+def size(number: int | None) -> str:
+    """Write a size of a file: ``677 KiB``."""
+    if number is None:
+        return "size unknown"
+    amount = float(number)
+    for unit in ("bytes", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
+
+
+def witnesses(document: dict[str, Any], place: dict[str, Any]) -> str:
+    """Say who wrote a line and how often: ``4 of 4 workers``, ``×16, 4 of 4 workers``."""
+    workers = len(place["workers"])
+    run = document[place["run"]]
+    total = run["facts"].get("workers") if run else None
+    if workers > 1:
+        who = f"{workers} of {total} workers" if isinstance(total, int) else f"{workers} workers"
+    else:
+        who = ""
+    if place["count"] <= max(workers, 1):
+        return who
+    return f"×{place['count']:,}, {who}" if who else f"×{place['count']:,}"
+
+
+def fix_words(fix: dict[str, Any], mark: Callable[[str], str] = str) -> str:
+    """Say what a fix changes, as short as somebody would type it; ``mark`` marks what is typed."""
+    key, old, new = fix["key"], fix["from"], fix["to"]
+    action = fix["action"]
+    if action == "set":
+        return mark(f"{key} {_arrow(value(old, 'args.'), value(new, 'args.'))}")
+    if action == "stop-deploying":
+        return f"stop deploying {mark(key)} over the image's own file"
+    if action == "add":
+        verb = "install" if fix["kind"] == "package" else "add"
+        return f"{verb} {mark(key if new in (None, True) else f'{key} {value(new)}')}"
+    if action == "remove":
+        return f"remove {mark(key if old in (None, True) else f'{key} {value(old)}')}"
+    versions = old is not None and new is not None
+    return f"{action} {mark(f'{key} {_arrow(value(old), value(new))}' if versions else key)}"
+
+
+def _arrow(old: str, new: str) -> str:
+    # What becomes what is not to be torn apart at the end of a line.
+    return f"{old}{NO_BREAK}→{NO_BREAK}{new}"
+
+
+def highlights(facts: dict[str, Any]) -> list[str]:
+    """Pick the figures of a run that one wants to see first."""
+    found = []
+    if facts.get("weights.gb") is not None:
+        found.append(f"weights {value(facts['weights.gb'], 'weights.gb')} GB")
+    kv = facts.get("kv") or {}
+    if kv.get("capacity_tokens") is not None:
+        found.append(f"KV cache for {kv['capacity_tokens']:,} tokens")
+    for name, words in _COUNTED.items():
+        number = _occurrences(facts.get(name))
+        if number:
+            found.append(count(number, words))
+    http = facts.get("http")
+    if http:
+        found.append("HTTP " + ", ".join(f"{status} ×{http[status]:,}" for status in sorted(http)))
+    return found
+
+
+_COUNTED = {
+    "kernels": "vendor kernel",
+    "kernels.fallback": "kernel fallback",
+    "nan": "NaN warning",
+    "oom": "out-of-memory error",
+    "exceptions": "exception",
+    "modules_missing": "missing module",
+    "ops_missing": "missing operator",
+}
+
+
+def _occurrences(fact: Any) -> int:
+    if isinstance(fact, dict):
+        number = fact.get("occurrences")
+        return number if isinstance(number, int) else 0
+    if not isinstance(fact, list):
+        return 0
+    return sum(item.get("occurrences") or 1 if isinstance(item, dict) else 1 for item in fact)
+
+
+def shell_word(text: str) -> str:
+    """Quote a path for a shell; ``#`` alone would not need it, but reads as a comment."""
+    if any(character in text for character in '"$`!\\'):
+        return "'" + text.replace("'", "'\\''") + "'"
+    return f'"{text}"'

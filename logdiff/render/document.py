@@ -1,0 +1,232 @@
+"""The one plain structure from which every format is made: ``logdiff.report/1``.
+
+It holds dictionaries, lists, strings, numbers, booleans and ``None`` only, in a fixed order, so
+that the same report always gives the same bytes. :mod:`logdiff.render.dto` describes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from logdiff import __version__
+from logdiff.model import Difference, Evidence, Finding, Fix, Life, Log, Place, Report, Run, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+REPORT_SCHEMA = "logdiff.report/1"
+INSPECTION_SCHEMA = "logdiff.inspection/1"
+
+MOST_PLACES = 20
+"""Lines of evidence that one fact, difference or finding keeps."""
+
+_INFINITY = float("inf")
+
+
+def build(report: Report, quote: Callable[[Run, Evidence], Place]) -> dict[str, Any]:
+    """Turn a report into its plain structure; ``quote`` reads a line of evidence again."""
+    quoter = _Quoter(quote)
+    runs = [report.bad] if report.good is None else [report.good, report.bad]
+    return {
+        "schema": REPORT_SCHEMA,
+        "tool": {"name": "logdiff", "version": __version__},
+        "verdict": {"status": report.status, "sentence": report.sentence},
+        "good": None if report.good is None else _run(report.good, quoter),
+        "bad": _run(report.bad, quoter),
+        "differences": [_difference(item, quoter) for item in report.differences],
+        "findings": [_finding(item, quoter) for item in report.findings],
+        "fixes": [_fix(item) for item in report.fixes],
+        "novel": [],
+        "coverage": _coverage(report, runs),
+    }
+
+
+def build_inspection(logs: Iterable[tuple[Log, int | None]]) -> dict[str, Any]:
+    """Say what is in logs, each given with its size in bytes where that is known."""
+    return {
+        "schema": INSPECTION_SCHEMA,
+        "logs": [
+            {
+                "path": log.path,
+                "bytes": size,
+                "sections": [_inspected_section(log, section) for section in log.sections],
+                "read_errors": _read_errors([log]),
+            }
+            for log, size in logs
+        ],
+    }
+
+
+def plain(value: Any) -> Any:
+    """Reduce a fact's value to what JSON can say; a number that is none becomes ``None``."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(plain, value))
+    if isinstance(value, float):
+        return value if -_INFINITY < value < _INFINITY else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
+
+
+class _Quoter:
+    """Quotes evidence, each line of a run once."""
+
+    def __init__(self, quote: Callable[[Run, Evidence], Place]) -> None:
+        self._quote = quote
+        self._places: dict[tuple[int, int], Place] = {}
+
+    def place(self, run: Run, evidence: Evidence) -> dict[str, Any]:
+        key = (id(run), evidence.mark.line)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._quote(run, evidence)
+        return {
+            "run": place.run,
+            "path": place.path,
+            "line": place.line,
+            # One line may prove two things with other witnesses: only its text is shared.
+            "count": evidence.count,
+            "workers": list(evidence.workers),
+            "text": place.text,
+        }
+
+    def places(self, items: Sequence[tuple[Run, Evidence]]) -> list[dict[str, Any]]:
+        return [self.place(run, evidence) for run, evidence in items[:MOST_PLACES]]
+
+
+def _run(run: Run, quoter: _Quoter) -> dict[str, Any]:
+    evidence = run.life.evidence
+    return {
+        **_run_outline(run.label, run.log, run.section, run.life),
+        "evidence": {
+            name: quoter.places([(run, item) for item in evidence[name]])
+            for name in sorted(evidence)
+        },
+    }
+
+
+def _run_outline(label: str, log: Log, section: Section, life: Life) -> dict[str, Any]:
+    facts = life.facts
+    return {
+        "label": label,
+        "logs": [_log(log, section, life)],
+        "engine": {"name": facts.get("engine.name"), "version": facts.get("engine.version")},
+        "reached": facts.get("reached"),
+        "facts": {name: plain(facts[name]) for name in sorted(facts)},
+    }
+
+
+def _log(log: Log, section: Section, life: Life) -> dict[str, Any]:
+    lives = section.lives or [life]
+    return {
+        "path": log.path,
+        "kind": section.kind,
+        "envelope": ", ".join(section.envelopes),
+        "section": section.number,
+        "lives": len(section.lives),
+        "lines": section.lines,
+        "repeated_lines": section.repeated_lines,
+        "repeated_physical_lines": section.repeated_physical_lines,
+        "truncated": lives[-1].truncated,
+        "started": lives[0].started,
+        "ended": lives[-1].ended,
+    }
+
+
+def _difference(difference: Difference, quoter: _Quoter) -> dict[str, Any]:
+    return {
+        "fact": difference.fact,
+        "good": plain(difference.good),
+        "bad": plain(difference.bad),
+        "change": plain(difference.change),
+        "unit": difference.unit,
+        "evidence": quoter.places(difference.evidence),
+    }
+
+
+def _finding(finding: Finding, quoter: _Quoter) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "rule": finding.rule,
+        "run": finding.run,
+        "section": finding.section,
+        "life": finding.life,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "title": finding.title,
+        "explanation": finding.explanation,
+        "subject": finding.subject,
+        "evidence": quoter.places(finding.evidence),
+        "caused_by": list(finding.caused_by),
+        "consequences": list(finding.consequences),
+        "fixes": list(finding.fixes),
+        "suppressed": finding.suppressed,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "id": fix.id,
+        "kind": fix.kind,
+        "file": fix.file,
+        "line": fix.line,
+        "key": fix.key,
+        "action": fix.action,
+        "from": plain(fix.old),
+        "to": plain(fix.new),
+        "reason": fix.reason,
+        "confidence": fix.confidence,
+        "safety": fix.safety,
+        "diff": fix.diff,
+        "confirm_by": fix.confirm_by,
+    }
+
+
+def _coverage(report: Report, runs: list[Run]) -> dict[str, Any]:
+    sections = [run.section for run in runs]
+    lines = sum(section.lines for section in sections)
+    recognised = sum(section.recognised for section in sections)
+    repeated = sum(section.repeated_physical_lines for section in sections)
+    return {
+        "lines": lines,
+        "recognised": recognised,
+        # A repeated line was understood where it stood first.
+        "not_understood": max(0, lines - repeated - recognised),
+        "not_judged": [dict(item) for item in report.not_judged],
+        "not_reached": [dict(item) for item in report.not_reached],
+        "read_errors": _read_errors([run.log for run in runs]),
+    }
+
+
+def _read_errors(logs: list[Log]) -> list[dict[str, Any]]:
+    # Two runs may be sections of one file, whose errors are reported once.
+    errors = dict.fromkeys(error for log in logs for error in log.errors)
+    return [{"path": path, "line": line, "message": message} for path, line, message in errors]
+
+
+def _inspected_section(log: Log, section: Section) -> dict[str, Any]:
+    life = section.lives[-1] if section.lives else Life(1, section.first_line, section.last_line)
+    return {
+        **_run_outline(f"{log.path}#{section.number}", log, section, life),
+        "number": section.number,
+        "first_line": section.first_line,
+        "last_line": section.last_line,
+        "heading": section.heading,
+        "lives": [_inspected_life(life) for life in section.lives],
+    }
+
+
+def _inspected_life(life: Life) -> dict[str, Any]:
+    return {
+        "number": life.number,
+        "first_line": life.first_line,
+        "last_line": life.last_line,
+        "started": life.started,
+        "ended": life.ended,
+        "reached": life.facts.get("reached"),
+        "facts": {name: plain(life.facts[name]) for name in sorted(life.facts)},
+    }

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logdiff.render import Options
+from logdiff.render.json import render
+
+
+def test_a_document_comes_back_as_it_was(pair_document: dict[str, Any]) -> None:
+    text = render(pair_document, Options())
+    assert json.loads(text) == pair_document
+    assert text.endswith("}\n")
+    assert text.startswith('{\n  "schema": "logdiff.report/1",')
+
+
+def test_chinese_stays_readable_and_what_a_terminal_obeys_is_escaped() -> None:
+    text = render({"a": "日志\x1b[31m\x9b\u202e\u2028"}, Options())
+    assert text == '{\n  "a": "日志\\u001b[31m\\u009b\\u202e\\u2028"\n}\n'
+
+
+def test_numbers_that_are_none_and_half_characters_never_appear() -> None:
+    text = render({"a": [float("nan"), float("-inf"), 1.5], "b": "x\ud83dy"}, Options())
+    assert json.loads(text) == {"a": [None, None, 1.5], "b": "x\ufffdy"}
+    text.encode("utf-8")
+
+
+@given(st.dictionaries(st.text(), st.text(st.characters(codec="utf-8"))))
+def test_any_text_comes_back(document: dict[str, str]) -> None:
+    keys = {key: text for key, text in document.items() if key.isprintable()}
+    assert json.loads(render(keys, Options())) == keys

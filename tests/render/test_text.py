@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from logdiff.model import Fix, Place, Report
+from logdiff.render import Options
+from logdiff.render._columns import columns
+from logdiff.render.document import build, build_inspection
+from logdiff.render.text import ascii_fallback, render, render_inspect
+from tests.render.synthetic import (
+    bad_run,
+    finding,
+    fix,
+    good_run,
+    make_run,
+    pair_report,
+    quote,
+    report_saying,
+    seen,
+)
+from tests.render.test_columns import ANY_TEXT
+
+FIRST_SCREEN = """\
+FAIL  The two images do not run the same model code; the fused kernels that good
+      uses at start-up are not used in bad, which computes NaN.
+      bad   pair.log#1  vllm 0.6.3, 4 workers, log ends during profiling
+      good  pair.log#2  vllm 0.6.3, 4 workers, served 78 min, then ran out of
+                        memory; 1,503 lines pasted twice, counted once
+
+Do this
+ 1  patch   stop deploying model_runner.py, qwen3_5.py over the image's   likely
+            own files
+            bad:40    model_runner.py:1119 Starting to load mod…  4 of 4 workers
+            good:238  model_runner.py:1074 Starting to load mod…  4 of 4 workers
+            expect    model_runner.py:1074 Starting to load model
+ 2  config  --max-num-seqs 1 → 2, --max-num-batched-tokens unset → 4096,  likely
+            --enable-chunked-prefill unset → true, --max-seq-len-to-capture
+            8192 → 32768
+            bad:11    …max_num_seqs=1 …max_num_batched_tokens=None …
+            good:210  …max_num_seqs=2 …max_num_batched_tokens=4096 …
+ 3  config  --gpu-memory-utilization 0.9 → 0.95: not advised
+            good itself ran out of memory with 0.95 while its KV cache was 5 %
+            full.
+
+What happened
+  ● source-drift             model_runner.py is not the same file in the two
+    │                        images (bad:40)
+    ├ kernel-not-loaded      4 × good uses … at start-up, bad does not: fused
+    │                        MoE prefill; likely: fused GDN decode, fused GDN
+    │                        prefill, FA2 packed prefill
+    ├ kernel-fallback        MoE falls back to pure PyTorch, 19 times: vendorlib
+    │                        has no moe_topk_softmax (bad:97)
+    └ nan-output             NaN in layers 0, 1, 2, 4: 99.91–100 % of the values
+                             of GatedDeltaNet (bad:90)
+  ● weights-differ           15.2 → 14.1 GB per worker: the vision part is not
+                             loaded in bad (likely, bad:78)
+  ● launch-arguments-differ  six launch arguments are not those of good (likely,
+                             bad:11)
+  In good itself
+  ○ baseline-unhealthy       good ran out of memory on 3 of 4 devices after
+                             serving 78 min (good:1480)
+  2 more at info level: -v shows them
+
+Not judged
+  the bad log ends during profiling: KV cache size, HTTP statuses, throughput,
+  FA2 paged decode, FA2 chunked prefill, MoE decode, GDN decode
+  3 checks not made: needs the patch script: --patch FILE; needs the launch
+  file: --launch FILE; bad has no fact kv
+
+FAIL  3 root causes, 6 consequences, 3 fixes. First: stop deploying model_runne…
+Next:  add -v                              all evidence, 7 differences
+       docker logs -t NAME > bad.log 2>&1  the whole log: this one is cut off
+"""
+
+INSPECTION = """\
+pair.log, 676 KiB, 2 runs in one file
+
+  #1  lines 1–200, 2026-03-02 10:00:00–10:01:21, serve, docker timestamps
+      heading  我们的最开始（只截取了部分，错误太多了）日志：
+      vllm 0.6.3, 4 workers, log ends during profiling
+      weights 14.1 GB, 19 kernel fallbacks, 16 NaN warnings
+
+  #2  lines 204–3210, 2026-02-11 08:00:00–09:22:10, serve, docker timestamps
+      heading  别人的docker日志：
+      vllm 0.6.3, 4 workers, served 78 min, then ran out of memory; 1,503 lines
+      pasted twice, counted once
+      weights 15.2 GB, KV cache for 304,000 tokens, 1 vendor kernel, 2
+      out-of-memory errors, HTTP 200 ×147, 400 ×89, 500 ×4
+
+Next:  logdiff compare "pair.log#2" "pair.log#1"
+         if the first one is the known-good run
+"""
+
+
+def show(report: Report, width: int = 80, verbose: int = 0) -> str:
+    return render(build(report, quote), Options(width=width, verbose=verbose))
+
+
+def test_the_first_screen() -> None:
+    assert show(pair_report()) == FIRST_SCREEN
+
+
+def test_nothing_to_judge(empty_document: dict[str, Any]) -> None:
+    assert (
+        render(empty_document, Options())
+        == """\
+UNJUDGED  Nothing in this log could be judged.
+          log   empty.log#1  engine not recognised, no start of a server seen
+
+UNJUDGED  this is not a pass
+Next:  logdiff inspect "empty.log"  what is in the log
+"""
+    )
+
+
+def test_a_pass_says_so_and_little_else() -> None:
+    good, bad = good_run(), good_run()
+    bad.role = "bad"
+    bad.life.facts["reached"] = "serving"
+    report = Report(good, bad)
+    report.status = "pass"
+    report.findings = [finding("eager-mode", None, "info", "certain", "no CUDA graphs", [])]
+    text = show(report, 120)
+    assert text.startswith("PASS  Nothing was found that makes this run fail.\n")
+    assert "served 78 min until the log ends" in text
+    assert "Seen\n  1 at info level: -v shows them\n" in text
+    assert text.endswith("PASS  no findings\nNext:  add -v  all evidence\n")
+
+
+def test_a_run_that_is_judged_alone_is_not_called_bad() -> None:
+    bad = bad_run()
+    report = Report(None, bad)
+    report.status = "fail"
+    report.findings = [
+        finding("nan-output", None, "high", "certain", "NaN in 4 layers", [(bad, seen(90, 16))])
+    ]
+    text = show(report)
+    assert "log   pair.log#1  vllm" in text
+    assert "NaN in 4 layers (log:90)" in text
+
+
+def test_everything_when_verbose() -> None:
+    text = show(pair_report(), verbose=1)
+    assert "Why eager-mode matters" in text
+    assert (
+        """\
+    bad:95    ERROR 03-02 10:01:10 _custom_ops.py:58] Error in calling custom op
+              topk_softmax: module 'vendorlib.functions' has no attribute
+              'moe_topk_softmax' (×20, 4 of 4 workers)
+    caused by source-drift:model_runner.py
+"""
+        in text
+    )
+    assert (
+        """\
+  fact                         good    bad    change
+  args.enable_chunked_prefill  true    unset
+  args.gpu_memory_utilization  0.95    0.9    -0.05
+"""
+        in text
+    )
+    assert "  weights.gb                   15.2    14.1   -1.1 GB (GiB)\n" in text
+    assert "352 not understood, 1,503 pasted twice" in text
+    assert "patch-overrides-image: needs the patch script: --patch FILE" in text
+    assert "add -v" not in text
+
+
+def test_long_reports_are_cut_on_the_first_screen(heavy_document: dict[str, Any]) -> None:
+    text = render(heavy_document, Options())
+    assert "    37 more fixes: -v\n" in text
+    assert "  35 more: -v shows them\n" in text
+    everything = render(heavy_document, Options(verbose=1))
+    assert "VARIABLE_39 a → b" in everything
+    assert "+b" in everything
+    assert "rule-39" in everything
+
+
+def test_findings_of_one_rule_are_folded_by_confidence() -> None:
+    report = Report(make_run("good"), make_run("bad"))
+    report.findings = [
+        finding("kernel-not-loaded", name, "high", sure, f"kernel {name} is not used", [])
+        for name, sure in (("A", "certain"), ("B", "certain"), ("C", "possible"))
+    ]
+    assert "3 × kernel … is not used: A, B; possible: C\n" in show(report)
+    report.findings.pop()
+    assert "2 × kernel … is not used: A, B\n" in show(report)
+    for item in report.findings:
+        item.confidence, item.title = "likely", f"{item.subject}!"
+    assert "kernel-not-loaded  A, B (likely)\n" in show(report)
+
+
+def test_a_cause_at_info_level_is_shown_with_its_consequence_and_suppressed_ones_are_not() -> None:
+    report = Report(None, make_run("bad"))
+    cause = finding("cause", None, "info", "certain", "a small thing", [])
+    effect = finding("effect", None, "critical", "certain", "a big thing", [], (cause,))
+    hidden = finding("hidden", None, "critical", "certain", "accepted", [])
+    hidden.suppressed = True
+    report.findings = [cause, effect, hidden]
+    text = show(report)
+    assert "  ● cause     a small thing\n    └ effect  a big thing\n" in text
+    assert "accepted" not in text
+    assert "suppressed" in show(report, verbose=1)
+
+
+def test_a_circle_of_causes_does_not_hang() -> None:
+    report = Report(None, make_run("bad"))
+    one = finding("one", None, "high", "certain", "first", [])
+    two = finding("two", None, "high", "certain", "second", [], (one,))
+    one.caused_by = [two.id]
+    report.findings = [one, two]
+    text = show(report)
+    assert "first" in text
+    assert "second" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (fix("env", "VLLM_USE_V1", "set", None, "0"), "VLLM_USE_V1 unset → 0"),
+        (fix("config", "--enforce-eager", "add", None, new=True), "add --enforce-eager"),
+        (fix("config", "--seed", "add", None, 7), "add --seed 7"),
+        (fix("config", "--seed", "remove", 7), "remove --seed 7"),
+        (fix("package", "torch-npu", "add", None, "2.1"), "install torch-npu 2.1"),
+        (fix("package", "torch-npu", "restore", "2.2", "2.1"), "restore torch-npu 2.2 → 2.1"),
+        (fix("infrastructure", "--shm-size", "set", "64m", "16g"), "--shm-size 64m → 16g"),
+        (fix("code", "a.py", "restore", file="app/a.py", line=7), "restore a.py in app/a.py:7"),
+    ],
+)
+def test_fixes_in_words(change: Fix, words: str) -> None:
+    report = Report(None, make_run("bad"))
+    report.fixes = [change]
+    assert re.search(rf" 1  {change.kind}  {re.escape(words)}  +possible\n", show(report))
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"reached": "build"}, "log ends during the build"),
+        ({"reached": "weights", "stage.completed": ["weights"]}, "after loading the weights"),
+        ({"reached": "dead", "stage.entered": ["load", "weights"]}, "died while loading the wei"),
+        ({"reached": "dead"}, "engine not recognised, died"),
+        ({"reached": "dead", "stage.entered": ["kv"], "oom": [{}]}, "ran out of memory while si"),
+        (
+            {"reached": "stopped", "stage.entered": ["serving"], "serving_seconds": 20_000},
+            "served 5.6 h, then stopped",
+        ),
+        ({"reached": "serving", "serving_seconds": 40}, "served 40 s until the log ends"),
+    ],
+)
+def test_how_far_a_run_got(facts: dict[str, Any], words: str) -> None:
+    report = Report(None, make_run("bad"))
+    report.bad.life.facts = facts
+    assert words in show(report, 120)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            "2026-03-02T10:00:29.8Z (Worker_TP2 pid=9) INFO 03-02 10:00:29 [core.py:58] ready",
+            "core.py:58 ready",
+        ),
+        ("vllm-1  | INFO 03-02 10:00:29 loader.py:7] done", "loader.py:7 done"),
+        ("2026-03-02T10:00:29+08:00 stderr F Killed", "Killed"),
+        ("2026-03-02T10:00:29Z ", "2026-03-02T10:00:29Z"),
+        ("plain words", "plain words"),
+    ],
+)
+def test_lines_are_quoted_without_what_was_put_before_them(line: str, shown: str) -> None:
+    bad = make_run("bad")
+    report = Report(None, bad)
+    change = fix("code", "a.py", "restore")
+    report.fixes = [change]
+    report.findings = [finding("r", None, "high", "certain", "t", [(bad, seen(4, 1, ()))])]
+    report.findings[0].fixes = [change.id]
+    document = build(report, lambda run, _: Place(run.role, "x", 4, 1, (), line))
+    assert f"          log:4  {shown}\n" in render(document, Options())
+
+
+@example("\x1b[31m\u202e日志\u0301👩\u200d💻\ud800\n\t")
+@example("字" * 200)
+@example("")
+@given(ANY_TEXT)
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_obeyed(text: str) -> None:
+    document = build(
+        report_saying(text), lambda run, _: Place(run.role, text, 1, 1, ("a", "b"), text)
+    )
+    inspection = build_inspection([(report_saying(text).bad.log, 7)])
+    for width in (40, 57, 80, 120):
+        for verbose in (0, 1):
+            options = Options(width=width, verbose=verbose)
+            for shown in (render(document, options), render_inspect(inspection, options)):
+                assert max(map(columns, shown.split("\n"))) <= width
+                assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800]", shown)
+
+
+@given(st.integers(min_value=-5, max_value=500))
+def test_the_width_is_kept_within_reason(width: int) -> None:
+    lines = show(pair_report(), width).split("\n")
+    assert max(map(columns, lines)) <= max(40, min(width, 120))
+
+
+def test_colour_changes_nothing_but_colour(pair_document: dict[str, Any]) -> None:
+    for verbose in (0, 1):
+        plain = render(pair_document, Options(verbose=verbose))
+        colored = render(pair_document, Options(color=True, verbose=verbose))
+        assert "\x1b" not in plain
+        assert colored != plain
+        assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
+
+
+def test_an_inspection(inspection: dict[str, Any]) -> None:
+    assert render_inspect(inspection, Options()) == INSPECTION
+
+
+def test_an_inspection_of_one_run_with_several_starts() -> None:
+    run = good_run()
+    run.section.lives.append(run.life)
+    text = render_inspect(build_inspection([(run.log, None)]), Options(width=120, verbose=1))
+    assert "start 1" in text
+    assert "kv                capacity" not in text
+    assert "started 2 times" in text
+    assert text.endswith('Next:  logdiff diagnose "pair.log"  what is wrong with it\n')
+
+
+def test_signs_that_a_stream_cannot_encode_have_ascii_equivalents() -> None:
+    plain = ascii_fallback(show(pair_report()))
+    plain.encode("ascii")
+    assert "  * source-drift" in plain
+    assert "--max-num-seqs 1 -> 2" in plain

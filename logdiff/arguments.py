@@ -73,5 +73,5 @@ def is_typed(name: str, *values: object) -> bool:
 def no_effect(name: str, eager: bool) -> str | None:
     """Why a change of an argument changes nothing, where that is known."""
     if name in _GRAPH_SIZES and eager:
-        return "no CUDA graph is captured with --enforce-eager"
+        return "--enforce-eager captures no graph"
     return None

@@ -96,6 +96,7 @@ def changes(good: Run, bad: Run) -> dict[str, Any]:
         "arguments": _arguments(good, bad),
         "source_files": _source_files(good, bad),
         "kernels": _kernels(good, bad),
+        "new_files": _new_files(good, bad),
         "weights": _weights(good, bad),
         "stages": _stages(good, bad),
     }
@@ -187,6 +188,15 @@ def _source_files(good: Run, bad: Run) -> list[dict[str, Any]]:
             }
         )
     return items
+
+
+def _new_files(good: Run, bad: Run) -> list[str]:
+    """Source files that print a message in bad and none in good."""
+    left, right = (
+        {place.rpartition(":")[0] for place in (run.facts.get("source_lines") or {}).values()}
+        for run in (good, bad)
+    )
+    return sorted(right - left)
 
 
 def _path(file: str, *runs: Run) -> str | None:

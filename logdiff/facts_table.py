@@ -47,6 +47,7 @@ FAMILIES: tuple[str, ...] = ("args", "engine_config")
 CHANGES: dict[str, str] = {
     "arguments": "Launch arguments that are not the same in both runs, one item each.",
     "kernels": "Operators that good loaded or used and bad did not, one item each.",
+    "new_files": "Source files that print a message in bad and none in good.",
     "source_files": "Source files that print the same message from another line, one item each.",
     "stages": "Stages that good came to and bad did not.",
     "weights": "What differs in the size of the loaded weights.",

@@ -28,6 +28,10 @@ _ENGINE = re.compile(
 )
 _UVICORN = re.compile(rb"(DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,9}")
 _RANKED = re.compile(rb"(?:[TPDE]+P\d|rank|DP\d|[_-]\d+$)")
+_QUOTED_TEXT = re.compile(
+    rb"(?:Received request|Generated response)\b.{0,300}?\b(?:prompt|output): ", re.DOTALL
+)
+"""What stands behind it was written by a client or a model, and may look like anything."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -129,3 +133,9 @@ def worker_name(tag: bytes) -> str:
     if name == b"VllmWorkerProcess" or (b"Ray" in name and not _RANKED.search(name)):
         name = strip_escapes(tag)
     return name.decode("utf-8", "replace")
+
+
+def own_words(message: bytes) -> bytes:
+    """A message without the text of a client or a model that it quotes."""
+    quoted = _QUOTED_TEXT.match(message)
+    return message[: quoted.end()] if quoted else message

@@ -75,6 +75,8 @@ class _Evaluation:
         self.report = Report(good, bad)
         self.changes = compare.changes(good, bad) if good else {}
         self.fixes: dict[tuple[str, str], Fix] = {}
+        self.asked_by: dict[tuple[str, str], list[str]] = {}
+        """Rules that ask for a fix; each adds its reason once."""
         self.contexts: dict[int, Context] = {}
         """What the texts of a finding's fixes see, by the finding."""
         if good:
@@ -86,6 +88,7 @@ class _Evaluation:
         self.report.findings = causes.link(
             self.report.findings, {rule.id: rule.causes for rule in rules}
         )
+        self._order_fixes()
         self.report.not_reached = list(self._not_reached())
         judge(self.report)
 
@@ -182,9 +185,21 @@ class _Evaluation:
                 for fix in self._fixes(rule_fix, finding):
                     if fix.id not in finding.fixes:
                         finding.fixes.append(fix.id)
+
+    def _order_fixes(self) -> None:
+        """What mends the first findings comes first; within one finding, the surest."""
+        ranks: dict[str, int] = {}
+        for rank, finding in enumerate(self.report.findings):
+            for identifier in finding.fixes:
+                ranks.setdefault(identifier, rank)
         self.report.fixes = sorted(
             self.fixes.values(),
-            key=lambda fix: (fix.safety != "safe", CONFIDENCES.index(fix.confidence)),
+            key=lambda fix: (
+                fix.safety != "safe",
+                fix.confidence == "possible",
+                ranks[fix.id],
+                CONFIDENCES.index(fix.confidence),
+            ),
         )
 
     def _fixes(self, rule_fix: RuleFix, finding: Finding) -> Iterator[Fix]:
@@ -212,8 +227,11 @@ class _Evaluation:
         fix.reason = context.text(rule_fix.reason).strip()
         fix.confirm_by = context.text(rule_fix.confirm_by) if rule_fix.confirm_by else None
         known = self.fixes.setdefault((fix.kind, fix.key), fix)
-        if CONFIDENCES.index(fix.confidence) < CONFIDENCES.index(known.confidence):
-            known.confidence, known.reason = fix.confidence, fix.reason
+        asked_by = self.asked_by.setdefault((fix.kind, fix.key), [finding.rule])
+        if finding.rule not in asked_by:
+            asked_by.append(finding.rule)
+            known.reason = f"{known.reason}; {fix.reason}"
+        known.confidence = min(known.confidence, fix.confidence, key=CONFIDENCES.index)
         known.confirm_by = known.confirm_by or fix.confirm_by
         return known
 

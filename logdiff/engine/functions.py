@@ -125,10 +125,10 @@ def gib(mib: float) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as ``45 s``, ``78 min`` (below two hours) or ``2 h 5 min``."""
+    """Whole units that have passed: ``45 s``, ``78 min`` (below two hours) or ``2 h 5 min``."""
     if seconds < 120:
-        return f"{round(seconds)} s"
-    minutes = round(seconds / 60)
+        return f"{int(seconds)} s"
+    minutes = int(seconds // 60)
     if minutes < 120:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)

@@ -53,7 +53,9 @@ def _ancestors(finding: Finding, by_id: dict[str, Finding]) -> set[str]:
 
 def _sentence(clauses: list[str]) -> str:
     text = "; ".join(clause.rstrip(".") for clause in clauses)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    word = text.partition(" ")[0]
+    # A file or a flag is written as it is.
+    return f"{text[:1].upper()}{text[1:]}." if word.isalpha() else f"{text}."
 
 
 def _why_unjudged(report: Report) -> str:

@@ -110,7 +110,7 @@ class Classifier:
         prefix = records.parse_prefix(clean.text)
         _read_prefix(shape, clean, prefix)
         shape.message = clean.span(prefix.message, len(clean.text))
-        message = clean.text[prefix.message :]
+        message = records.own_words(clean.text[prefix.message :])
         _read_part(shape, clean, prefix, message)
         shape.readings = tuple(self._readings(shape, clean, prefix, message))
         shape.heading = not (unwrapped or shape.prefixed or shape.part or shape.readings) and (

@@ -6,11 +6,16 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from logdiff.model import CONFIDENCES
-from logdiff.render._columns import ELLIPSIS, columns, cut, shorten, visible
+from logdiff.render._columns import ELLIPSIS, columns, cut, visible
 from logdiff.render._phrases import fix_words, listing, reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+_SHORT_TITLE = 48
+_MOST_NAMES = 6
+_MOST_APART = 3
+"""Files that are told one by one; more of them are one item."""
 
 Thing = dict[str, Any]
 """A part of the document: a finding, a fix, a place, …"""
@@ -53,8 +58,9 @@ def tree(document: Thing, run: str) -> list[Node]:
     findings = [item for item in findings if not item["suppressed"]]
     parents = _parents(findings)
     shown: set[str] = set()
+    loud = {finding["rule"] for finding in findings if finding["severity"] != "info"}
     for finding in findings:
-        if finding["severity"] != "info":
+        if finding["rule"] in loud:
             shown.update(_ancestry(finding["id"], parents))
     below: dict[str | None, list[Thing]] = {}
     for finding in findings:
@@ -95,6 +101,11 @@ def size(nodes: Iterable[Node]) -> int:
     return sum(len(node.findings) + size(node.children) for node in nodes)
 
 
+def below(nodes: Iterable[Node]) -> int:
+    """Count the kinds of findings that follow from the roots of a tree."""
+    return sum(len(node.children) + below(node.children) for node in nodes)
+
+
 def quiet(document: Thing) -> int:
     """Count the findings that no tree shows."""
     alive = [item for item in document["findings"] if not item["suppressed"]]
@@ -120,9 +131,8 @@ def _folded(findings: list[Thing]) -> str:
     for confidence in CONFIDENCES:
         group = [item for item in findings if item["confidence"] == confidence]
         if group:
-            names = list(dict.fromkeys(item["subject"] or item["title"] for item in group))
-            groups[confidence] = listing(names)
-    shared = _shared([finding["title"].split() for finding in findings])
+            groups[confidence] = listing(_names(group), _MOST_NAMES)
+    shared = "" if _short(findings) else _shared([item["title"].split() for item in findings])
     # As elsewhere, only what is less than certain is marked.
     only = next(iter(groups)) if len(groups) == 1 else ""
     if only:
@@ -131,6 +141,19 @@ def _folded(findings: list[Thing]) -> str:
     parts = [text if sure == "certain" else f"{sure}: {text}" for sure, text in groups.items()]
     text = "; ".join(parts)
     return f"{len(findings)} × {shared}: {text}" if shared else text
+
+
+def _names(findings: list[Thing]) -> list[str]:
+    """Name findings of one rule: by their titles where these are short, else by their subjects."""
+    short = _short(findings)
+    names = (item["title"] if short else item["subject"] or item["title"] for item in findings)
+    return list(dict.fromkeys(names))
+
+
+def _short(findings: list[Thing]) -> bool:
+    """Whether most titles are no longer than a name."""
+    lengths = sorted(len(finding["title"]) for finding in findings)
+    return lengths[len(lengths) // 2] <= _SHORT_TITLE
 
 
 def _shared(titles: list[list[str]]) -> str:
@@ -156,17 +179,18 @@ def _shared(titles: list[list[str]]) -> str:
 def items(document: Thing) -> list[Item]:
     """Group the fixes that are one action for the user; what is not advised comes last."""
     groups: dict[tuple[object, ...], Item] = {}
+    files = sum(fix["action"] == "stop-deploying" for fix in document["fixes"])
     for fix in sorted(document["fixes"], key=lambda fix: bool(fix["safety"] != "safe")):
-        groups.setdefault(_group(fix), Item([])).fixes.append(fix)
+        groups.setdefault(_group(fix, files), Item([])).fixes.append(fix)
     return list(groups.values())
 
 
-def _group(fix: Thing) -> tuple[object, ...]:
+def _group(fix: Thing, files: int) -> tuple[object, ...]:
     common = (fix["kind"], fix["file"], fix["confidence"], fix["safety"])
     reason = "" if fix["safety"] == "safe" else fix["reason"]
     if fix["kind"] == "config":
         return (*common, reason)
-    if fix["action"] == "stop-deploying":
+    if fix["action"] == "stop-deploying" and files > _MOST_APART:
         return (*common, fix["action"], reason)
     return (fix["id"],)
 
@@ -259,7 +283,7 @@ def excerpt(text: str, width: int, options: Iterable[str] = ()) -> str:
         return text
     values = [found for name in options for found in _assignments(name, text)]
     if not values:
-        return shorten(text, width)
+        return cut(text, width)
     kept = ELLIPSIS
     for value in dict.fromkeys(values):
         # Half a value proves nothing: one that does not fit is left out.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from logdiff.engine.functions import duration
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -102,6 +104,18 @@ def sentence(document: dict[str, Any]) -> str:
     }.get(verdict["status"], "Nothing in this log could be judged.")
 
 
+def labels(document: dict[str, Any]) -> dict[str, str]:
+    """Name the runs as the user did, without the folders that all of them are in."""
+    found = {name: document[name]["label"] for name in ("bad", "good") if document[name]}
+    shared = -1
+    if len(set(found.values())) > 1:
+        texts = list(found.values())
+        length = min(map(len, texts))
+        same = next((i for i in range(length) if len({t[i] for t in texts}) > 1), length)
+        shared = texts[0].rfind("/", 0, same)
+    return {name: label[shared + 1 :] for name, label in found.items()}
+
+
 def role(document: dict[str, Any], run: str) -> str:
     """Name a run where its lines are cited; a run that is judged alone is not called bad."""
     return "log" if document["good"] is None and run == "bad" else run
@@ -163,13 +177,6 @@ def _end(facts: dict[str, Any], how: str) -> str:
 def _served(facts: dict[str, Any]) -> str:
     seconds = facts.get("serving_seconds")
     return f"served {duration(seconds)}" if isinstance(seconds, (int, float)) else "served"
-
-
-def duration(seconds: float) -> str:
-    """Write a length of time in one unit: ``40 s``, ``78 min``, ``5.2 h``."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 10_000 else f"{seconds / 3600:.1f} h"
 
 
 def moment(text: str | None) -> str:

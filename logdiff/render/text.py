@@ -84,7 +84,7 @@ def _verdict(page: Page, document: dict[str, Any]) -> None:
 def _runs(page: Page, document: dict[str, Any], indent: int) -> None:
     runs = [(name, document[name]) for name in ("bad", "good") if document[name]]
     room = page.width // 3
-    labels = {name: shorten(run["label"], room) for name, run in runs}
+    labels = {name: shorten(label, room) for name, label in _phrases.labels(document).items()}
     widest = max(map(columns, labels.values()))
     for name, run in runs:
         title = f"{pad(_phrases.role(document, name), 4)}  {pad(labels[name], widest)}"
@@ -129,7 +129,10 @@ def _item_grounds(
 ) -> None:
     """Add why an item is (not) advised, what proves it and what will confirm it."""
     reasons = list(dict.fromkeys(fix["reason"] for fix in item.fixes if fix["reason"]))
-    for reason in reasons if page.verbose or not item.advised else ():
+    # What a launch argument was in good is the reason and stands in the arrow already.
+    for reason in (
+        reasons if page.verbose or item.first["kind"] != "config" or not item.advised else ()
+    ):
         page.paragraph(reason, indent)
     if not page.verbose and (number > _MOST_PROVEN_ITEMS or not item.advised):
         return
@@ -147,7 +150,7 @@ def _item_proof(page: Page, document: dict[str, Any], item: Item, indent: int) -
         expected = []
     leads = [_phrases.reference(document, place) for place in proof] + ["expect"] * len(expected)
     room = max(map(len, leads), default=0)
-    names = [_outline.option(fix) for fix in item.fixes]
+    names = [_outline.option(fix) for fix in item.fixes if fix["kind"] == "config"]
     _quotes(page, document, proof, indent, options=names, room=room)
     for line in expected:
         text = shorten(_outline.message(line), page.width - indent - room - 2)
@@ -289,11 +292,11 @@ def _totals(page: Page, document: dict[str, Any]) -> str:
     if document["verdict"]["status"] == "unjudged":
         return "this is not a pass"
     roots = _outline.tree(document, "bad")
-    causes = sum(len(node.findings) for node in roots)
+    causes = len(roots)
     items = _outline.items(document)
     counts = [
         _phrases.count(causes, "root cause") if causes else "no findings",
-        _phrases.count(_outline.size(roots) - causes, "consequence") if causes else "",
+        _phrases.count(_outline.below(roots), "consequence") if causes else "",
         _phrases.count(len(items), "fix", "fixes") if items else "",
     ]
     text = ", ".join(part for part in counts if part)

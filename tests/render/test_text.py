@@ -247,7 +247,7 @@ def test_fixes_in_words(change: Fix, words: str) -> None:
         ({"reached": "dead", "stage.entered": ["kv"], "oom": [{}]}, "ran out of memory while si"),
         (
             {"reached": "stopped", "stage.entered": ["serving"], "serving_seconds": 20_000},
-            "served 5.6 h, then stopped",
+            "served 5 h 33 min, then stopped",
         ),
         ({"reached": "serving", "serving_seconds": 40}, "served 40 s until the log ends"),
     ],

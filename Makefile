@@ -44,6 +44,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "logdiff needs Python 3.11 or newer; make PYTHON=… names one")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --editable .
+	@$(BIN)/python -m compileall -q logdiff
 	@touch $@
 
 $(VENV)/.development: $(VENV)/.installed

@@ -37,6 +37,8 @@ _GENERAL_WORDS = frozenset(
 )
 """Words of an operator's name that do not tell which operator it is."""
 _LEAST_WORDS = 2
+_UNSET_SHARE = 10
+"""Of a list of all arguments at least one in so many is unset; it is about one in three."""
 
 
 def differences(good: Run, bad: Run) -> list[Difference]:
@@ -46,7 +48,7 @@ def differences(good: Run, bad: Run) -> list[Difference]:
         if name in _NOT_COMPARED:
             continue
         for fact, left, right in _parts(name, good.facts.get(name), bad.facts.get(name)):
-            if left != right and not _incomparable(fact, good, bad):
+            if _of_any_start(left) != _of_any_start(right) and not _incomparable(fact, good, bad):
                 found.append(_difference(fact, left, right, name, good, bad))
     found.extend(_source_differences(good, bad))
     return found
@@ -59,6 +61,15 @@ def _parts(name: str, left: Any, right: Any) -> Iterable[tuple[str, Any, Any]]:
         return
     for part in _SERIES_PARTS:
         yield f"{name}.{part}", (left or {}).get(part), (right or {}).get(part)
+
+
+def _of_any_start(value: Any) -> Any:
+    """A value without the names of workers, which hold the ids of their processes."""
+    if isinstance(value, list):
+        return [_of_any_start(item) for item in value]
+    if isinstance(value, dict):
+        return {key: item for key, item in value.items() if key != "workers"}
+    return value
 
 
 def _incomparable(fact: str, good: Run, bad: Run) -> bool:
@@ -108,21 +119,27 @@ def changes(good: Run, bad: Run) -> dict[str, Any]:
 def _comparable_arguments(good: Run, bad: Run) -> set[str]:
     """Names of the launch arguments that can be compared.
 
-    A server prints either all its arguments or only those that are not the default. Where one
-    run prints all and the other some, what the other leaves out is not known.
+    A server prints either all its arguments or only those that are not the default. What a list
+    of all leaves out its version does not have; what a list of some leaves out beside a list of
+    all is not known. Only where both print some is an argument that one leaves out unset.
     """
     left, right = (
         {name[5:] for name in run.facts if name.startswith("args.")} for run in (good, bad)
     )
     if not left or not right:
         return set()
-    largest, smallest = max(len(left), len(right)), min(len(left), len(right))
-    names = left & right if largest > 3 * smallest else left | right
+    names = left & right if _prints_all(good) or _prints_all(bad) else left | right
     return {
         name
         for name in names
         if arguments.is_typed(name, good.facts.get(f"args.{name}"), bad.facts.get(f"args.{name}"))
     }
+
+
+def _prints_all(run: Run) -> bool:
+    """Whether the arguments of a run are all there are: then many of them are unset."""
+    values = [value for name, value in run.facts.items() if name.startswith("args.")]
+    return values.count(None) * _UNSET_SHARE >= len(values)
 
 
 def _arguments(good: Run, bad: Run) -> list[dict[str, Any]] | None:
@@ -192,11 +209,13 @@ def _source_files(good: Run, bad: Run) -> list[dict[str, Any]]:
 
 def _new_files(good: Run, bad: Run) -> list[str]:
     """Source files that print a message in bad and none in good."""
-    left, right = (
-        {place.rpartition(":")[0] for place in (run.facts.get("source_lines") or {}).values()}
-        for run in (good, bad)
-    )
-    return sorted(right - left)
+    return sorted(_files(bad) - _files(good))
+
+
+def _files(run: Run) -> set[str]:
+    """Source files that print a message."""
+    places = {*(run.facts.get("source_lines") or {}).values()}.union(*run.life.sources.values())
+    return {place.rpartition(":")[0] for place in places}
 
 
 def _path(file: str, *runs: Run) -> str | None:
@@ -297,8 +316,8 @@ def _certainty(stage: str | None, fallback: Any, bad: Run) -> tuple[str, str]:
 
 
 def _weights(good: Run, bad: Run) -> dict[str, Any] | None:
-    left, right = good.facts.get("weights.gb"), bad.facts.get("weights.gb")
-    if not isinstance(left, float) or not isinstance(right, float) or not left:
+    left, right = (_of_one_worker(run.facts.get("weights.gb")) for run in (good, bad))
+    if left is None or right is None:
         return None
     return {
         "good": left,
@@ -308,6 +327,13 @@ def _weights(good: Run, bad: Run) -> dict[str, Any] | None:
         "lighter": right < left,
         "_evidence": _proof("weights.gb", good)[:1] + _proof("weights.gb", bad)[:1],
     }
+
+
+def _of_one_worker(weights: Any) -> float | None:
+    """Weights of a worker; the mean of all where they do not have the same."""
+    if isinstance(weights, dict):
+        weights = round(sum(weights.values()) / len(weights), 4) if weights else None
+    return weights or None
 
 
 def _stages(good: Run, bad: Run) -> dict[str, Any]:

@@ -5,6 +5,7 @@ The names and shapes are those of :data:`logdiff.facts_table.FACTS`.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from logdiff.extract.observations import median
@@ -29,18 +30,25 @@ _CONSEQUENCES = (
     "EngineGenerateError",
     "CancelledError",
 )
-_CONSEQUENCE_TEXTS = (
-    "Engine core initialization failed",
-    "Engine process failed to start",
-    "Worker failed with error",
-    "Caught handled exception",
+_CONSEQUENCE_TEXT = re.compile(
+    r"Engine core initialization failed|Engine process failed to start|Worker failed with error"
+    r"|Caught handled exception|WorkerProc initialization failed|cancelled$"
+    r"|.{0,400}\bsee (?:the )?(?:root cause|stack ?trace)",
+    re.IGNORECASE | re.DOTALL,
 )
+"""How those begin that pass on what another process said, or that were called off because of it."""
 _MIB = {"B": 2.0**-20, "KiB": 2.0**-10, "MiB": 1.0, "GiB": 1024.0, "TiB": 2.0**20}
 _MIB |= {"bytes": 2.0**-20, "KB": 2.0**-10, "MB": 1.0, "GB": 1024.0}
 _LONGEST_MESSAGE = 400
 _EXCEPTION_LIMIT = 200
 _UNCAUGHT_LINES = 3
 """Lines of text that may follow the last line of a traceback that ended the program."""
+_FAREWELL_LINES = 40
+"""Lines that Python and torch may print after it, none of them with a logger's prefix: leaked
+semaphores, process groups that were not destroyed."""
+_ENGINE_PATH = re.compile(r"(?:^|/)vllm(?:/.*)?/\w+\.py$")
+_CLIENTS = ("openai.", "requests.", "httpx.", "aiohttp.client", "urllib3.", "urllib.error.")
+"""Libraries of clients, which print tracebacks too; no server dies of them."""
 
 
 def derive(observations: Observations, number: int) -> Life:
@@ -119,7 +127,11 @@ class _Derivation:
     def _driver(self) -> str | None:
         tags = {tag for places in self.seen.sources.values() for s in places.values()
                 for tag in s.workers}  # fmt: skip
-        return DRIVER if any(b"VllmWorkerProcess" in tag for tag in tags) else None
+        # In V1 the engine has a tag of its own, and what has none is not a worker's.
+        if any(b"EngineCore" in tag for tag in tags):
+            return None
+        several = any(b"VllmWorkerProcess" in tag or b"RayWorker" in tag for tag in tags)
+        return DRIVER if several else None
 
     # Facts
 
@@ -153,9 +165,13 @@ class _Derivation:
         """Whether the log ends with a bare traceback before anything was served."""
         seen = self.seen
         end = seen.tracebacks.last_end
-        if not end or "serving" in seen.entered or seen.last_text_line - end > _UNCAUGHT_LINES:
+        if not end or "serving" in seen.entered:
             return False
-        return any("" in raised.places for raised in seen.tracebacks.raised.values())
+        if seen.last_text_line - end > (_FAREWELL_LINES if seen.last_record_line <= end
+                                        else _UNCAUGHT_LINES):  # fmt: skip
+            return False
+        bare = [r for r in seen.tracebacks.raised.values() if "" in r.places]
+        return any(seen.entered or not r.kind.startswith(_CLIENTS) for r in bare)
 
     def _engine(self) -> None:
         versions = self.groups("server-version")
@@ -165,7 +181,11 @@ class _Derivation:
         if version is None and events:
             version = events[0].texts["version"]
             proof = [Evidence(events[0].mark, 1, ())]
-        known = version or any(signal in self.seen.groups for signal in _ENGINE_SIGNALS)
+        known = (
+            version
+            or any(signal in self.seen.groups for signal in _ENGINE_SIGNALS)
+            or any(map(_ENGINE_PATH.search, self.seen.tracebacks.paths.values()))
+        )
         self.set("engine.name", "vllm" if known else None, proof)
         self.set("engine.version", version, proof)
 
@@ -211,7 +231,8 @@ class _Derivation:
 
     def _sources(self) -> None:
         lines: dict[str, str] = {}
-        for template, places in self.seen.sources.items():
+        for printed, places in self.seen.sources.items():
+            template = redact(printed)
             if not template:
                 continue
             lines[template] = next(iter(places))
@@ -225,10 +246,13 @@ class _Derivation:
 
     def _weights(self) -> None:
         groups = self.groups("weights-loaded")
-        by_worker: dict[str, float] = {}
+        loaded: dict[str, dict[str | None, float]] = {}
         for group in groups:
             for name in self.names(group.workers) or ("",):
-                by_worker[name] = float(group.texts["gb"] or 0)
+                places = loaded.setdefault(name, {})
+                # A worker that says it twice has two models: a draft model, to speculate with.
+                places[group.place] = places.get(group.place, 0.0) + float(group.texts["gb"] or 0)
+        by_worker = {name: round(max(sizes.values()), 4) for name, sizes in loaded.items()}
         values = set(by_worker.values())
         value = values.pop() if len(values) == 1 else (by_worker or None)
         self.set("weights.gb", value, [self.proof(group) for group in groups])
@@ -475,14 +499,14 @@ class _Derivation:
             self.set(fact, True if groups else None, [self.proof(g) for g in groups])
         self._set_entry("prefix_cache_disabled", "prefix-cache-disabled")
         self._set_entry("thread_reduction", "threads-reduced")
-        enabled, refused = self.groups("chunked-prefill-enabled", "chunked-prefill-refused"), []
+        said = self.groups("chunked-prefill-enabled", "chunked-prefill-refused")
         refused = self.groups("chunked-prefill-refused")
         value = None
-        if enabled:
-            tokens = _integer(enabled[0].texts.get("tokens"))
-            value = {"enabled": not refused, "tokens": tokens,
+        if said:
+            tokens = next(iter(_texts(said, "tokens")), None)
+            value = {"enabled": not refused, "tokens": _integer(tokens),
                      "reason": refused[0].texts["reason"] if refused else None}  # fmt: skip
-        self.set("chunked_prefill", value, [self.proof(g) for g in enabled])
+        self.set("chunked_prefill", value, [self.proof(group) for group in said])
 
     def _set_entry(self, fact: str, signal: str) -> None:
         """A fact that is the fields of one message."""
@@ -496,7 +520,7 @@ class _Derivation:
         if self.life.facts["reached"] != "dead":
             self.set("engine_dead", None)
             return
-        signs = self.groups("engine-died")
+        signs = self.groups("engine-died", "usage-error")
         root = self._root_error(signs)
         time = signs[0].time if signs else None
         if time is None and root:
@@ -506,6 +530,11 @@ class _Derivation:
         if root:
             error = redact(f"{root.kind}: {root.message}".rstrip(": "))[:_LONGEST_MESSAGE]
             proofs.append(Evidence(root.first, root.count, self.names(root.workers)))
+        elif refused := next((e for sign in signs if (e := sign.texts.get("error"))), None):
+            error = redact(refused)[:_LONGEST_MESSAGE]
+        elif code := next((c for sign in signs if (c := _integer(sign.texts.get("exit")))), None):
+            error = f"a process of the engine was killed by signal {-code}" if code < 0 else (
+                f"a process of the engine ended with status {code}")  # fmt: skip
         self.set("engine_dead", {"time": _iso(time), "error": error}, proofs)
 
     def _root_error(self, signs: list[Group]) -> Raised | None:
@@ -514,7 +543,7 @@ class _Derivation:
             r
             for r in self.seen.tracebacks.raised.values()
             if r.kind.rpartition(".")[2] not in _CONSEQUENCES
-            and not r.message.startswith(_CONSEQUENCE_TEXTS)
+            and not _CONSEQUENCE_TEXT.match(r.message)
         ]
         raised.sort(key=lambda r: r.first.line)
         places = {sign.place for sign in signs if sign.place}
@@ -532,8 +561,13 @@ class _Derivation:
         self.set("truncated", self.life.truncated)
         self.set("started", self.life.started)
         self.set("ended", self.life.ended)
+        for name, value in self.life.facts.items():
+            if name.partition(".")[0] not in _CLEAN:
+                self.life.facts[name] = _redacted(value)
 
 
+_CLEAN = frozenset(("args", "engine_config", "source_lines", "throughput"))
+"""Facts that hold no secrets, or whose secrets are replaced where they are made."""
 _NEAR_LINES = 400
 _ENGINE_SIGNALS = (
     "model-load-started",
@@ -548,16 +582,30 @@ _ENGINE_SIGNALS = (
 
 def _harmless(name: str, value: object) -> object:
     """An argument without its secrets; equal secrets stay equal."""
-    if value is None or isinstance(value, bool) or value in ("", []):
+    if value is None or isinstance(value, bool) or value == "":
         return value
-    if is_secret_name(name) and not isinstance(value, (list, dict)):
+    if isinstance(value, (list, tuple)):
+        return [_harmless(name, item) for item in value]
+    if isinstance(value, dict):
+        secret = is_secret_name(name)
+        return {redact(key): _harmless(name if secret else key, item)
+                for key, item in value.items()}  # fmt: skip
+    if is_secret_name(name):
         return fingerprint(str(value))
+    if isinstance(value, str) and (clean := redact(value)) != value:
+        return f"{clean} ({fingerprint(value)})"
+    return value
+
+
+def _redacted(value: Any) -> Any:
+    """A fact without secrets; entries stay the objects that they are."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, list):
-        return [_harmless(name, item) for item in value]
-    if isinstance(value, dict):
-        return {key: _harmless(key, item) for key, item in value.items()}
+        value[:] = map(_redacted, value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            value[key] = _redacted(item)
     return value
 
 

@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from logdiff.errors import InputError, UsageError
-from logdiff.model import Life, Log, ReadError, Run, Section
+from logdiff.model import Log, ReadError, Run, Section
 from logdiff.read import LINE_LIMIT, PartialSource, Source, open_source, parse_address
+from logdiff.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from logdiff.engine.ruleset import RuleSet, Signal
     from logdiff.extract.scan import Scanned, ScannedSection, Scanner
-    from logdiff.model import Report
+    from logdiff.model import Life, Report
 
     Progress = Callable[[str, int, int], None]
 
@@ -185,10 +186,11 @@ def _scanner() -> Scanner:
 
 
 def _unread(label: str, role: str, log: Log) -> Run:
-    """A run of which nothing could be read."""
-    section, life = Section(1, 1, None), Life(1, 1, 1)
-    section.lines = 0
-    return Run(role, label, log, section, life, None)
+    """A run of which nothing could be read: no fact is known of it."""
+    from logdiff.extract.observations import Observations
+    from logdiff.facts import derive
+
+    return Run(role, label, log, Section(1, 1, None), derive(Observations(1), 1), None)
 
 
 def _section_of(log: Log, number: int) -> Section:
@@ -238,7 +240,7 @@ def _sections(scanned: Scanned) -> list[Section]:
 
 
 def _section(number: int, part: ScannedSection, lives: list[Life]) -> Section:
-    section = Section(number, part.first_line, part.heading)
+    section = Section(number, part.first_line, redact(part.heading) if part.heading else None)
     section.last_line = part.last_line
     section.lines = part.last_line - part.first_line + 1
     section.lives = lives

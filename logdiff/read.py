@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from logdiff.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from logdiff.model import Mark
 
@@ -81,16 +81,18 @@ class Source:
         """Give the file (and a spooled copy) back."""
         self.file.close()
 
-    def chunks(self, offset: int = 0, line: int = 1) -> Iterator[Chunk]:
-        """Whole lines from a line start at ``offset``, about ``CHUNK_BYTES`` at a time.
+    def chunks(self, offset: int = 0, line: int = 1, size: int | None = None) -> Iterator[Chunk]:
+        """Whole lines from a line start at ``offset``, about ``size`` bytes at a time.
 
-        Memory stays at a few chunks whatever the file holds.
+        Memory stays at a few chunks whatever the file holds. The default size is
+        ``CHUNK_BYTES``.
         """
         file = self.file
+        size = size or CHUNK_BYTES
         file.seek(offset)
         carry = b""
         while True:
-            block = file.read(CHUNK_BYTES)
+            block = file.read(size)
             end = block.rfind(b"\n") + 1
             if end:
                 data = carry + block[:end]
@@ -147,6 +149,7 @@ def open_source(path: str) -> Source:
     file, name = _open(path)
     try:
         source = _decompressed(file, name)
+        file = source.file
         _refuse_what_is_no_text(source)
     except OSError as error:
         file.close()
@@ -159,7 +162,9 @@ def open_source(path: str) -> Source:
 
 def _open(path: str) -> tuple[IO[bytes], str]:
     if path == "-":
-        return _spooled(sys.stdin.buffer, "<stdin>"), "<stdin>"
+        if sys.stdin is None:
+            raise InputError("<stdin>: is closed", "Name a file, or pipe the log in.")
+        return _spooled(sys.stdin.buffer.read, "<stdin>"), "<stdin>"
     name = path
     try:
         mode = os.stat(path).st_mode
@@ -175,33 +180,26 @@ def _open(path: str) -> tuple[IO[bytes], str]:
         raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISREG(mode):
         return file, name
-    return _spooled(file, name), name
+    with file:
+        return _spooled(file.read, name), name
 
 
-def _spooled(stream: IO[bytes], name: str) -> IO[bytes]:
+def _spooled(read: Callable[[int], bytes], name: str) -> IO[bytes]:
     """A seekable copy of a stream, on disk so that memory does not grow with it."""
-    import shutil
     import tempfile
 
     copy = tempfile.TemporaryFile(prefix="logdiff-")  # noqa: SIM115 - the Source closes it
     try:
-        shutil.copyfileobj(stream, copy, CHUNK_BYTES)
-    except EOFError as error:
-        # A cut compressed file: what came out of it before the cut is still a log.
-        raise _CutOff(copy) from error
+        while block := read(CHUNK_BYTES):
+            copy.write(block)
     except OSError as error:
         copy.close()
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except BaseException:
+        copy.close()
+        raise
     copy.seek(0)
     return copy
-
-
-class _CutOff(Exception):
-    """A compressed stream that ends too early, with what it held."""
-
-    def __init__(self, copy: IO[bytes]) -> None:
-        super().__init__()
-        self.copy = copy
 
 
 class PartialSource(Source):
@@ -220,15 +218,32 @@ def _decompressed(file: IO[bytes], name: str) -> Source:
             f"{name}: is compressed with {kind}, which is not read yet",
             f"Decompress it first, for example: {kind} -dc {name} | logdiff diagnose -",
         )
+    return _gunzipped(file, name)
+
+
+def _gunzipped(file: IO[bytes], name: str) -> Source:
+    """What a gzip file holds; of one that is cut off or damaged, what comes before that."""
     import gzip
+    import zlib
+
+    whole = True
+
+    def read(size: int) -> bytes:
+        nonlocal whole
+        try:
+            # read() would lose what it has gathered when it meets the damage, read1() does not.
+            return stream.read1(size)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            whole = False
+            return b""
 
     with file, gzip.GzipFile(fileobj=file) as stream:
-        try:
-            return Source(name, _spooled(stream, name))  # type: ignore[arg-type]
-        except _CutOff as cut:
-            if cut.copy.tell() == 0:
-                raise InputError(f"{name}: the gzip file is cut off before its first byte") from cut
-            return PartialSource(name, cut.copy)
+        copy = _spooled(read, name)
+    source = (Source if whole else PartialSource)(name, copy)
+    if not whole and not source.size:
+        source.close()
+        raise InputError(f"{name}: the gzip file is damaged or cut off before its first byte")
+    return source
 
 
 def _refuse_what_is_no_text(source: Source) -> None:

@@ -32,7 +32,7 @@ _QUOTED_TEXT = re.compile(
     rb"(?:Received request|Generated response)\b.{0,300}?\b(?:prompt|output): ", re.DOTALL
 )
 """What stands behind it was written by a client or a model, and may look like anything."""
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Clean(NamedTuple):
@@ -73,11 +73,16 @@ def clean(line: bytes, payload: int) -> Clean:
     while end > payload and line[end - 1] == 13:
         end -= 1
     start = payload
-    if line.startswith(_BYTE_ORDER_MARK, start):
-        start += len(_BYTE_ORDER_MARK)
+    if line.startswith(BYTE_ORDER_MARK, start):
+        start += len(BYTE_ORDER_MARK)
     carriage_return = line.rfind(b"\r", start, end)
-    if carriage_return >= 0:
-        start = carriage_return + 1
+    while carriage_return >= 0:
+        if strip_escapes(line[carriage_return + 1 : end]).strip():
+            start = carriage_return + 1
+            break
+        # A bar that wiped itself out: its last state that is not blank stays.
+        end = carriage_return
+        carriage_return = line.rfind(b"\r", start, end)
     text = line[start:end]
     if b"\x1b" not in text and b"\x00" not in text:
         return Clean(text, start, None)
@@ -100,6 +105,11 @@ def _without_escapes(text: bytes, start: int) -> Clean:
 def strip_escapes(text: bytes) -> bytes:
     """The text without escape sequences and NUL bytes."""
     return _ESCAPE.sub(b"", text) if b"\x1b" in text or b"\x00" in text else text
+
+
+def cut(line: bytes, span: Span | None) -> bytes:
+    """What a span of a line holds, without escape sequences and NUL bytes; empty for no span."""
+    return strip_escapes(line[slice(*span)]) if span else b""
 
 
 def parse_prefix(text: bytes) -> Prefix:

@@ -94,19 +94,19 @@ _PROSE_WORDS = frozenset(
 _CLOSING = ")]}>."
 """What is taken for the text's own where it ends an unquoted value."""
 
-_PRIVATE_KEY = re.compile(
-    r"(?P<begin>-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)"
-    r".*?(?P<end>-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z)",
-    re.DOTALL,
+# What most lines have no use for stays text until a line has: compiling costs more than matching.
+_PRIVATE_KEY = (
+    r"(?s:(?P<begin>-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)"
+    r".*?(?P<end>-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z))"
 )
-_URL_PASSWORD = re.compile(r"://[^\s/?#@:\"'<>]*+:[^\s/?#\"'<>]*@")
-_URL_TOKEN = re.compile(r"://[^\s/?#@:\"'<>]{16,}+@")
-_BEARER = re.compile(
+_URL_PASSWORD = r"://[^\s/?#@:\"'<>]*+:[^\s/?#\"'<>]*@"
+_URL_TOKEN = r"://[^\s/?#@:\"'<>]{16,}+@"
+_BEARER = (
     r"\b(?P<scheme>(?i:bearer)[ \t]{1,8}+)"
     r"(?!(?i:realm=|(?:tokens?|auth|authentication|authorization|scheme|format)(?![\w.~+/=-])))"
     r"[\w.~+/=-]{4,}+"
 )
-_SHAPES = re.compile(
+_SHAPES = (
     r"(?<![\w-])(?:"
     r"sk-(?:(?=[A-Za-z_-]*+\d)[\w-]{8,}+|[\w-]{20,}+)"  # OpenAI and the many that copied it
     r"|eyJ[\w-]{8,}+\.[\w-]*+(?:\.[\w-]*+)?"  # JSON web token
@@ -122,6 +122,12 @@ _SHAPES = re.compile(
     r")"
 )
 
+_SHAPE_HINTS = (
+    "sk-", "eyJ", "AIza", "xox", "nvapi-", "glpat-", "dckr_pat_", "gsk_", "hf_",
+    "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "AKIA", "ASIA",
+)  # fmt: skip
+"""One of these is in whatever ``_SHAPES`` matches."""
+
 _SECRET_NAME = re.compile(rf"(?P<name>{_CORE})\Z")
 
 
@@ -133,15 +139,19 @@ def redact(text: str) -> str:
     three characters stay as well. A secret is only known by its name where both are in ``text``:
     a value on the line after its name needs both lines.
     """
-    text = _PRIVATE_KEY.sub(rf"\g<begin>{MASK}\g<end>", text)
+    if "PRIVATE KEY" in text:
+        text = re.sub(_PRIVATE_KEY, rf"\g<begin>{MASK}\g<end>", text)
     if "://" in text:
-        text = _URL_PASSWORD.sub(f"://{MASK}:{MASK}@", text)
-        text = _URL_TOKEN.sub(f"://{MASK}@", text)
+        text = re.sub(_URL_PASSWORD, f"://{MASK}:{MASK}@", text)
+        text = re.sub(_URL_TOKEN, f"://{MASK}@", text)
     lowered = text.lower()
     if any(hint in lowered for hint in _NAME_HINTS):  # most lines have none; the rest is slower
         text = _redact_named(text)
-    text = _BEARER.sub(rf"\g<scheme>{MASK}", text)
-    return _SHAPES.sub(MASK, text)
+    if "bearer" in lowered:
+        text = re.sub(_BEARER, rf"\g<scheme>{MASK}", text)
+    if any(hint in text for hint in _SHAPE_HINTS):
+        text = re.sub(_SHAPES, MASK, text)
+    return text
 
 
 def fingerprint(value: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from logdiff.read import LINE_LIMIT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,7 +28,12 @@ _LABEL_WORDS = re.compile(
     r"|日志|容器|提交|运行|正常|失败|成功|好的|坏的|评测|输出|我们|别人|他们|对比|版本|启动",
     re.IGNORECASE,
 )
+_TIME = re.compile(
+    rb"(?:(\d{4})-)?(\d\d)-(\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d+)?|60)Z?"
+)
 _CANDIDATE_LIMIT = 32
+_BLOCK_BYTES = 1 << 15
+"""What is read at a time to compare lines; most candidates differ soon."""
 
 
 def looks_like_heading(text: bytes) -> bool:
@@ -40,29 +47,32 @@ def looks_like_heading(text: bytes) -> bool:
 
 
 def seconds_between(earlier: bytes, later: bytes) -> float:
-    """Seconds from one printed time to another of the same form.
+    """Seconds from one printed time to another, negative where time runs back.
 
     Forms: ``2026-08-07T08:26:54`` and ``08-07 08:26:54`` (no year: a step from December to
-    January counts forward). Unreadable times are 0 apart.
+    January counts forward), either with a fraction. Times that are unreadable or of different
+    forms are 0 apart.
     """
+    first, second = _TIME.fullmatch(earlier), _TIME.fullmatch(later)
+    if not first or not second or (first[1] is None) != (second[1] is None):
+        return 0.0
+    rolls_over = first[1] is None and first[2] == b"12" and second[2] == b"01"
     try:
-        return _seconds(later, earlier) - _seconds(earlier, earlier)
+        return _seconds(second, 2001 if rolls_over else 2000) - _seconds(first, 2000)
     except ValueError:
         return 0.0
 
 
-def _seconds(time: bytes, reference: bytes) -> float:
-    text = time.decode("ascii", "replace").replace("T", " ")
-    date, _, clock = text.partition(" ")
-    numbers = [int(part) for part in date.split("-")]
-    if len(numbers) == 2:
-        rolls_over = numbers[0] == 1 and reference[:2] == b"12"
-        numbers.insert(0, 2001 if rolls_over else 2000)
-    from datetime import date as calendar_date
+def _seconds(time: re.Match[bytes], year: int) -> float:
+    """Seconds since a fixed day; ``year`` is taken where the time has none.
 
-    days = calendar_date(*numbers).toordinal()
-    hours, minutes, seconds = (int(part) for part in clock.split(":"))
-    return days * 86400.0 + hours * 3600 + minutes * 60 + seconds
+    Raises:
+        ValueError: there is no such day.
+    """
+    from datetime import date
+
+    days = date(int(time[1] or year), int(time[2]), int(time[3])).toordinal()
+    return days * 86400.0 + int(time[4]) * 3600 + int(time[5]) * 60 + float(time[6])
 
 
 def find_repeat(source: Source, start: int, jump: int, wanted: bytes) -> tuple[int, int]:
@@ -105,11 +115,14 @@ def _occurrences(source: Source, start: int, end: int, wanted: bytes) -> Iterato
 
 
 def _equal_lines(source: Source, earlier: int, later: int) -> int:
-    """How many lines are equal from two offsets on; the earlier ones end where the later begin."""
+    """How many lines are equal from two offsets on; the earlier ones end where the later begin.
+
+    The last line of the file may be cut off.
+    """
     count = 0
-    pairs = zip(_lines(source, earlier, later), _lines(source, later, None), strict=False)
-    for left, right in pairs:
-        if left != right:
+    following = _lines(source, later, None)
+    for left, right in zip(_lines(source, earlier, later), following, strict=False):
+        if left != right and not (left.startswith(right) and next(following, None) is None):
             break
         count += 1
     return count
@@ -117,7 +130,7 @@ def _equal_lines(source: Source, earlier: int, later: int) -> int:
 
 def _lines(source: Source, offset: int, end: int | None) -> Iterator[bytes]:
     """Lines without their ends from ``offset`` on, those that start before ``end``."""
-    for chunk in source.chunks(offset):
+    for chunk in source.chunks(offset, size=_BLOCK_BYTES):
         position = chunk.offset
         lines = chunk.data.split(b"\n")
         if chunk.data.endswith(b"\n"):
@@ -126,4 +139,4 @@ def _lines(source: Source, offset: int, end: int | None) -> Iterator[bytes]:
             if end is not None and position >= end:
                 return
             position += len(line) + 1
-            yield line.rstrip(b"\r")
+            yield line[:LINE_LIMIT].rstrip(b"\r")

@@ -19,7 +19,8 @@ def link(findings: list[Finding], causes: Mapping[str, tuple[str, ...]]) -> list
         findings: the findings of one evaluation.
         causes: rule id → rules that may explain it, the nearest first.
 
-    A cause is of the same run and life, and never later than its consequence.
+    A cause is of the same run and life, and never later than its consequence. Of one message that
+    proves both, no part is later than another.
     """
     for finding in findings:
         for rule in causes.get(finding.rule, ()):
@@ -30,7 +31,7 @@ def link(findings: list[Finding], causes: Mapping[str, tuple[str, ...]]) -> list
                 for cause in explaining:
                     cause.consequences.append(finding.id)
                 break
-    return _ordered(findings)
+    return in_order(findings)
 
 
 def _may_explain(cause: Finding, finding: Finding) -> bool:
@@ -40,10 +41,16 @@ def _may_explain(cause: Finding, finding: Finding) -> bool:
     if cause.topics and finding.topics and not cause.topics & finding.topics:
         return False
     lines = cause.first_line, finding.first_line
-    return 0 in lines or lines[0] <= lines[1]
+    return 0 in lines or lines[0] <= lines[1] or bool(_own_lines(cause) & _own_lines(finding))
 
 
-def _ordered(findings: list[Finding]) -> list[Finding]:
+def _own_lines(finding: Finding) -> set[int]:
+    """Lines of the run that a finding is about which prove it."""
+    return {evidence.mark.line for run, evidence in finding.evidence if run.role == finding.run}
+
+
+def in_order(findings: list[Finding]) -> list[Finding]:
+    """Findings in telling order: causes before consequences, then the most severe first."""
     by_id = {finding.id: finding for finding in findings}
     weights: dict[str, int] = {}
     for finding in findings:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from logdiff.model import Run
 
 _RAISED = "medium"
+_SAFETIES = ("safe", "unsafe")
 _STAGE_FACTS = {
     "kv": ("kv", "the size of the KV cache"),
     "serving": ("http", "requests, throughput and memory while serving"),
@@ -50,6 +51,7 @@ def joined(reports: list[Report]) -> Report:
         whole.findings += report.findings
         known = {fix.id for fix in whole.fixes}
         whole.fixes += [fix for fix in report.fixes if fix.id not in known]
+    whole.findings = causes.in_order(whole.findings)
     return whole
 
 
@@ -77,6 +79,8 @@ class _Evaluation:
         self.fixes: dict[tuple[str, str], Fix] = {}
         self.asked_by: dict[tuple[str, str], list[str]] = {}
         """Rules that ask for a fix; each adds its reason once."""
+        self.ids: dict[str, int] = {}
+        """Ids of findings, with how often each was wanted."""
         self.contexts: dict[int, Context] = {}
         """What the texts of a finding's fixes see, by the finding."""
         if good:
@@ -149,6 +153,9 @@ class _Evaluation:
     def _finding(self, rule: Rule, context: Context, run: Run) -> Finding:
         subject = context.text(rule.subject) if rule.subject else None
         finding = Finding(rule.id, subject, run.role)
+        number = self.ids[finding.id] = self.ids.get(finding.id, 0) + 1
+        if number > 1:  # the same thing for another reason
+            finding.id = f"{finding.id} ({number})"
         finding.section, finding.life = run.section.number, run.life.number
         finding.severity = _one_of(SEVERITIES, context.evaluate(rule.severity), "info")
         if run is self.good and rule.about != "good":
@@ -219,7 +226,7 @@ class _Evaluation:
         wanted = context.evaluate(rule_fix.confidence) if rule_fix.confidence else None
         fix.confidence = _one_of(CONFIDENCES, wanted, finding.confidence)
         safety = context.evaluate(rule_fix.safety) if rule_fix.safety else "safe"
-        fix.safety = _one_of(("safe", "unsafe"), safety, "unsafe")
+        fix.safety = _one_of(_SAFETIES, safety, "unsafe")
         fix.old, fix.new = (
             context.evaluate(code) if code else None for code in (rule_fix.old, rule_fix.new)
         )
@@ -228,10 +235,19 @@ class _Evaluation:
         fix.confirm_by = context.text(rule_fix.confirm_by) if rule_fix.confirm_by else None
         known = self.fixes.setdefault((fix.kind, fix.key), fix)
         asked_by = self.asked_by.setdefault((fix.kind, fix.key), [finding.rule])
+        surer = CONFIDENCES.index(fix.confidence) < CONFIDENCES.index(known.confidence)
+        if fix.action != known.action:
+            # Two findings want opposite things of one target: the surer one is right.
+            if surer:
+                self.fixes[fix.kind, fix.key] = fix
+                self.asked_by[fix.kind, fix.key] = [finding.rule]
+            return fix
         if finding.rule not in asked_by:
             asked_by.append(finding.rule)
-            known.reason = f"{known.reason}; {fix.reason}"
-        known.confidence = min(known.confidence, fix.confidence, key=CONFIDENCES.index)
+            parts = [*known.reason.split("; "), *fix.reason.split("; ")]
+            known.reason = "; ".join(dict.fromkeys(parts))
+        known.confidence = fix.confidence if surer else known.confidence
+        known.safety = max(known.safety, fix.safety, key=_SAFETIES.index)
         known.confirm_by = known.confirm_by or fix.confirm_by
         return known
 

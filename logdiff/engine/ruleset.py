@@ -123,9 +123,14 @@ class RuleSet(NamedTuple):
         return RuleSet(self.signals + other.signals, self.rules + other.rules)
 
 
+_builtin: list[RuleSet] = []
+
+
 def load_builtin() -> RuleSet:
     """Return the signals and rules that ship with logdiff; RuleError where a file is wrong."""
-    return load_cached(RULES_DIRECTORY)
+    if not _builtin:
+        _builtin.append(load_cached(RULES_DIRECTORY))
+    return _builtin[0]
 
 
 def load_user(paths: Sequence[str]) -> RuleSet:

@@ -35,8 +35,6 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
 }
-_SEARCH_DEPTH = 4
-"""How deep entries lie in a fact: a mapping of lists of entries is the deepest there is."""
 
 
 class Reference(NamedTuple):
@@ -58,7 +56,7 @@ class Context:
     """
 
     __slots__ = (
-        "_names", "_owners", "bad", "changes", "good", "item", "lacking", "run", "target",
+        "_names", "bad", "changes", "good", "item", "lacking", "run", "target",
     )  # fmt: skip
 
     def __init__(
@@ -77,7 +75,6 @@ class Context:
         self.item = item
         self.target: Any = None
         self.lacking: list[str] = []
-        self._owners: dict[int, Run] | None = None
         self._names = _PURE_NAMES | {
             "_fact": self._fact,
             "_reference": self._reference,
@@ -144,14 +141,12 @@ class Context:
 
     def _owner(self, entry: Entry) -> Run:
         """Return the run whose facts hold this very entry."""
-        if self._owners is None:
-            self._owners = {}
-            for run in (self.good, self.bad):
-                if run is not None:
-                    for value in run.facts.values():
-                        for found in _entries_in(value, _SEARCH_DEPTH):
-                            self._owners[id(found)] = run
-        return self._owners.get(id(entry), self.run)
+        for run in (self.good, self.bad):
+            if run is not None and any(
+                found is entry for value in run.facts.values() for found in _entries_in(value)
+            ):
+                return run
+        return self.run
 
     def _root(self, name: str) -> Run | None:
         return {"good": self.good, "bad": self.bad}.get(name, self.run)
@@ -241,12 +236,16 @@ class Context:
         return value if is_known(value) else fallback()
 
 
-def _entries_in(value: Any, depth: int) -> Iterator[Entry]:
+def _entries_in(value: Any) -> Iterator[Entry]:
+    """Entries in a fact: lists of them, and mappings of such lists."""
     if isinstance(value, Entry):
         yield value
-    if depth and isinstance(value, (dict, list, tuple)):
-        for element in value.values() if isinstance(value, dict) else value:
-            yield from _entries_in(element, depth - 1)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _entries_in(part)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for part in value:
+            yield from _entries_in(part)
 
 
 def _not(value: Any) -> bool | Unknown:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from logdiff.model import SEVERITIES
 
 if TYPE_CHECKING:
-    from logdiff.model import Finding, Report
+    from logdiff.model import Finding, Report, Run
 
 _FAILING = SEVERITIES[: SEVERITIES.index("high") + 1]
 _CLAUSES = 3
@@ -19,7 +19,10 @@ def judge(report: Report) -> None:
     if any(finding.severity in _FAILING for finding in about_bad):
         report.status = "fail"
         report.sentence = _sentence(_clauses(about_bad))
-    elif report.bad.facts.get("engine.name") is None and not about_bad:
+    elif unread := [run for run in (report.bad, report.good) if run and not run.log.sections]:
+        report.status = "unjudged"
+        report.sentence = _why_unread(unread[0])
+    elif report.bad.facts.get("reached") is None and not about_bad:
         report.status = "unjudged"
         report.sentence = _why_unjudged(report)
     else:
@@ -58,12 +61,14 @@ def _sentence(clauses: list[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if word.isalpha() else f"{text}."
 
 
+def _why_unread(run: Run) -> str:
+    errors = run.log.errors
+    return errors[0].message if errors else f"{run.log.name}: nothing could be read."
+
+
 def _why_unjudged(report: Report) -> str:
-    errors = report.bad.log.errors
-    if errors and not report.bad.log.sections:
-        return errors[0].message
     return (
-        f"{report.bad.log.name}: nothing in it was recognised as the log of a server; "
+        f"{report.bad.log.name}: nothing in it shows a server that starts, serves or dies; "
         "nothing could be judged."
     )
 

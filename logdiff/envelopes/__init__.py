@@ -22,6 +22,11 @@ class Unwrapped(NamedTuple):
     time: tuple[int, int] | None
     """The transport's time stamp, to the second, ISO 8601 in UTC."""
 
+    def moved(self, by: int) -> Unwrapped:
+        """The same parts in a line that has ``by`` more bytes in front."""
+        time = (self.time[0] + by, self.time[1] + by) if self.time else None
+        return Unwrapped(self.envelope, self.payload + by, time)
+
 
 def names() -> list[str]:
     """The envelopes there are: the modules of this folder, in order of name."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from logdiff import records
 from logdiff.extract import traceback
 from logdiff.extract.observations import EVENT_LIMIT, Event, Series
 from logdiff.extract.shapes import cut_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from logdiff.engine.ruleset import Signal
     from logdiff.extract.observations import Observations
@@ -33,6 +34,7 @@ def collect(
         by_shape: indexes of the lines of each interesting shape.
         ordered: indexes of the lines whose order matters.
     """
+    series: dict[str, tuple[Signal, list[tuple[int, tuple[bytes, ...]]]]] = {}
     for shape, indexes in by_shape.items():
         if shape.prefixed:
             life.last_record_line = max(life.last_record_line, batch.first_line + indexes[-1])
@@ -44,15 +46,12 @@ def collect(
             elif reading.signal.keep == "groups":
                 _collect_groups(life, batch, shape, reading, indexes)
             elif reading.signal.keep == "series":
-                _collect_series(life, batch, reading, indexes)
+                rows = series.setdefault(reading.signal.id, (reading.signal, []))[1]
+                rows.extend(_rows(batch, reading, indexes))
+    for signal, rows in series.values():
+        _collect_series(life, batch, signal, rows)
     for index in ordered:
         _collect_in_order(life, batch, batch.shapes[index], index)
-
-
-def time_of(batch: Batch, index: int) -> str | None:
-    """The time of a line as printed, to the second; ``None`` where it has none."""
-    clock = batch.shapes[index].clock
-    return batch.lines[index][slice(*clock)].decode("ascii", "replace") if clock else None
 
 
 def place_of(shape: Shape, line: bytes) -> str | None:
@@ -60,8 +59,8 @@ def place_of(shape: Shape, line: bytes) -> str | None:
     if shape.place is None:
         return None
     file, number = shape.place
-    name = line[slice(*file)].rpartition(b"/")[2]
-    return f"{name.decode('utf-8', 'replace')}:{line[slice(*number)].decode()}"
+    name = records.cut(line, file).rpartition(b"/")[2]
+    return f"{name.decode('utf-8', 'replace')}:{records.cut(line, number).decode()}"
 
 
 def _collect_groups(
@@ -94,7 +93,7 @@ def _add(
     group.count += count
     if not group.first.line or mark.line < group.first.line:
         group.first = mark
-        group.time = time_of(batch, index)
+        group.time = batch.time(index)
     if worker not in group.workers or mark.line < group.workers[worker].line:
         group.workers[worker] = mark
         life.see_stage(signal, mark)
@@ -110,28 +109,36 @@ def _collect_singly(
     """A signal whose pattern tells digits apart: each line is matched by itself."""
     for index in indexes:
         line = batch.lines[index]
-        fields = cut_fields(reading, shape, line)
+        fields = cut_fields(reading, line)
         if fields is not None:
-            worker = line[slice(*shape.worker)] if shape.worker else b""
+            worker = records.cut(line, shape.worker)
             _add(life, batch, shape, reading.signal, fields, worker, index, 1)
 
 
-def _collect_series(life: Observations, batch: Batch, reading: Reading, indexes: list[int]) -> None:
-    signal = reading.signal
+def _rows(
+    batch: Batch, reading: Reading, indexes: list[int]
+) -> Iterable[tuple[int, tuple[bytes, ...]]]:
+    """The values of a series in the lines of a shape."""
+    lines = map(batch.lines.__getitem__, indexes)
+    if not reading.per_line:
+        take = reading.take
+        return [(index, take(line)[2:]) for index, line in zip(indexes, lines, strict=True)]
+    rows = ((i, cut_fields(reading, line)) for i, line in zip(indexes, lines, strict=True))
+    return [(index, fields) for index, fields in rows if fields is not None]
+
+
+def _collect_series(
+    life: Observations, batch: Batch, signal: Signal, rows: list[tuple[int, tuple[bytes, ...]]]
+) -> None:
+    """Add the lines of a series; they come shape by shape and are put in order first."""
+    if not rows:
+        return
+    rows.sort()
     series = life.series.get(signal.id)
     if series is None:
         series = life.series[signal.id] = Series(tuple(name for name, _, _ in signal.fields))
-        life.see_stage(signal, batch.mark(indexes[0]))
-    for index in indexes:
-        _, _, *values = reading.take(batch.lines[index])
-        series.add(time_of(batch, index), batch.mark(index), tuple(map(_number, values)))
-
-
-def _number(value: bytes) -> float | None:
-    try:
-        return float(value.replace(b",", b""))
-    except ValueError:
-        return None
+        life.see_stage(signal, batch.mark(rows[0][0]))
+    series.extend(batch, [index for index, _ in rows], [fields for _, fields in rows])
 
 
 def _collect_in_order(life: Observations, batch: Batch, shape: Shape, index: int) -> None:
@@ -150,26 +157,26 @@ def _collect_event(
     mark: Mark,
     raised: traceback.Ended | None,
 ) -> None:
+    line = batch.lines[index]
+    shape = batch.shapes[index]
+    fields = cut_fields(reading, line)
+    if fields is None:
+        return
     events = life.events.setdefault(reading.signal.id, [])
     life.see_stage(reading.signal, mark)
     if len(events) >= EVENT_LIMIT:
         life.dropped[reading.signal.id] += 1
         return
-    line = batch.lines[index]
-    fields = cut_fields(reading, batch.shapes[index], line)
-    if fields is None:
-        return
     names = (name for name, _, _ in reading.signal.fields)
-    shape = batch.shapes[index]
     events.append(
         Event(
             {name: _text(value) for name, value in zip(names, fields, strict=True)},
             mark,
-            time_of(batch, index),
-            line[slice(*shape.worker)] if shape.worker else b"",
+            batch.time(index),
+            records.cut(line, shape.worker),
             str(raised.where) if raised and raised.where else None,
             raised is not None,
-            {name: point for name, s in life.series.items() if (point := s.before(mark.line))},
+            {name: point for name, s in life.series.items() if (point := s.before(batch, index))},
         )
     )
 
@@ -180,21 +187,19 @@ def _follow_traceback(
     part = shape.part
     assert part is not None
     line = batch.lines[index]
-    worker = line[slice(*shape.worker)] if shape.worker else b""
+    worker = records.cut(line, shape.worker)
     writer = traceback.Writer(worker, place_of(shape, line) or "")
     if part.role == traceback.START:
         life.tracebacks.start(writer)
     elif part.role == traceback.FRAME:
         life.tracebacks.frame(writer, _frame(part, line))
     elif part.role in (traceback.EXCEPTION, traceback.CANDIDATE):
-        kind = line[slice(*part.first)] if part.first else b""
-        message = line[slice(*part.second)] if part.second else b""
         return life.tracebacks.end(
             writer,
-            kind.decode("utf-8", "replace"),
-            message.decode("utf-8", "replace").strip(),
+            records.cut(line, part.first).decode("utf-8", "replace"),
+            records.cut(line, part.second).decode("utf-8", "replace").strip(),
             mark,
-            time_of(batch, index),
+            batch.time(index),
             sure=part.role == traceback.EXCEPTION,
         )
     return None
@@ -202,6 +207,6 @@ def _follow_traceback(
 
 def _frame(part: traceback.Part, line: bytes) -> traceback.Frame:
     path, number, function = (
-        line[slice(*span)].decode("utf-8", "replace") if span else "" for span in part[1:]
+        records.cut(line, span).decode("utf-8", "replace") for span in part[1:]
     )
     return traceback.Frame(path, int(number or 0), function)

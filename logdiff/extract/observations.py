@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from math import isfinite
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from logdiff.extract.templates import message_template
@@ -24,6 +27,8 @@ EVENT_LIMIT = 1_000
 POINT_LIMIT = 2_000
 """Points of a series that are kept."""
 TEMPLATE_LIMIT = 2_000
+WITNESS_SHAPES = 50_000
+"""Shapes from which source lines are learnt in one life."""
 WITNESS_LINES = 64
 """Lines of a shape from which its source line and workers are learnt."""
 
@@ -61,51 +66,95 @@ class Event(NamedTuple):
     """The last point of each series before this line: time, line, values."""
 
 
+Point = tuple[str | None, Mark, tuple[float | None, ...]]
+"""Time, line and values of one line of a series."""
+
+
 class Series:
     """Values over time, with exact extremes; the points in between are thinned out."""
 
-    __slots__ = ("count", "distribution", "fields", "highest", "last", "points", "recent", "step")
+    __slots__ = ("_batch", "_last", "_lines", "_rows", "_step", "count", "distribution", "fields",
+                 "highest", "points")  # fmt: skip
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.fields = fields
         self.count = 0
         self.points: list[tuple[str | None, tuple[float | None, ...]]] = []
+        """Time and values, in the order of the lines."""
         self.highest: dict[str, tuple[float, str | None, Mark]] = {}
+        """Field → its greatest value, and when and where it stood."""
         self.distribution: dict[str, Counter[float]] = {name: Counter() for name in fields}
-        self.last: tuple[str | None, Mark, tuple[float | None, ...]] | None = None
-        self.recent: list[tuple[int, tuple[str | None, Mark, tuple[float | None, ...]]]] = []
-        """Points of the chunk at hand, by line number."""
-        self.step = 1
+        self._step = 1
+        self._batch: Batch | None = None
+        self._lines: list[int] = []
+        self._rows: list[tuple[float | None, ...]] = []
+        self._last: Point | None = None
 
-    def add(self, time: str | None, mark: Mark, values: tuple[float | None, ...]) -> None:
-        """Take one line's values."""
-        if self.count % self.step == 0:
-            self.points.append((time, values))
-            if len(self.points) > 2 * POINT_LIMIT:
-                del self.points[1::2]
-                self.step *= 2
-        self.count += 1
-        point = (time, mark, values)
-        self.recent.append((mark.line, point))
-        self.last = point
-        for name, value in zip(self.fields, values, strict=True):
-            if value is None:
-                continue
-            if name not in self.highest or value > self.highest[name][0]:
-                self.highest[name] = (value, time, mark)
-            counts = self.distribution[name]
-            if value in counts or len(counts) < GROUP_LIMIT * 10:
-                counts[value] += 1
+    def extend(self, batch: Batch, indexes: list[int], rows: list[tuple[bytes, ...]]) -> None:
+        """Take the values of some lines of a batch, in their order."""
+        columns = [_numbers(column) for column in zip(*rows, strict=True)]
+        for name, column in zip(self.fields, columns, strict=True):
+            self._count_values(name, column, batch, indexes)
+        values = list(zip(*columns, strict=True))
+        first = -self.count % self._step
+        self.points += [
+            (batch.time(index), row)
+            for index, row in zip(indexes[first :: self._step], values[first :: self._step],
+                                  strict=True)
+        ]  # fmt: skip
+        self.count += len(rows)
+        while len(self.points) > 2 * POINT_LIMIT:
+            del self.points[1::2]
+            self._step *= 2
+        self.forget_chunk()
+        self._batch, self._lines, self._rows = batch, indexes, values
 
-    def before(self, line: int) -> tuple[str | None, Mark, tuple[float | None, ...]] | None:
-        """The last point before a line of the chunk at hand."""
-        earlier = [point for number, point in self.recent if number < line]
-        return max(earlier, key=lambda point: point[1].line, default=None)
+    def _count_values(
+        self, name: str, column: list[float | None], batch: Batch, indexes: list[int]
+    ) -> None:
+        known = [value for value in column if value is not None]
+        highest = max(known, default=None)
+        if highest is not None and (name not in self.highest or highest > self.highest[name][0]):
+            index = indexes[column.index(highest)]
+            self.highest[name] = (highest, batch.time(index), batch.mark(index))
+        counts = self.distribution[name]
+        if len(counts) < 10 * GROUP_LIMIT:
+            counts.update(known)
+        else:
+            counts.update(value for value in known if value in counts)
+
+    def before(self, batch: Batch, index: int) -> Point | None:
+        """The last point before a line of the batch at hand."""
+        if self._batch is batch:
+            position = bisect_left(self._lines, index)
+            if position:
+                return self._point(position - 1)
+        return self._last
+
+    def _point(self, position: int) -> Point:
+        assert self._batch is not None
+        index = self._lines[position]
+        return self._batch.time(index), self._batch.mark(index), self._rows[position]
 
     def forget_chunk(self) -> None:
-        """Keep of the chunk at hand only its last point."""
-        if self.last:
-            self.recent = [(self.last[1].line, self.last)]
+        """Keep of the batch at hand only its last point."""
+        if self._batch is not None:
+            self._last = self._point(len(self._lines) - 1)
+        self._batch, self._lines, self._rows = None, [], []
+
+
+def _numbers(column: tuple[bytes, ...]) -> list[float | None]:
+    """The numbers that texts are, each different text read once."""
+    known = {text: _number(text) for text in set(column)}
+    return [known[text] for text in column]
+
+
+def _number(text: bytes) -> float | None:
+    try:
+        number = float(text.replace(b",", b""))
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 class SourceSeen:
@@ -151,6 +200,12 @@ class Observations:
         limit = STAGES.index(stage)
         return any(STAGES.index(name) > limit for name in self.entered)
 
+    def may_restart(self) -> bool:
+        """Whether arguments that are printed now are those of another start."""
+        args = self.entered.get("args")
+        crashed = args is not None and self.tracebacks.last_end > args.line
+        return crashed or self.further_than("args")
+
     def group(
         self,
         signal: Signal,
@@ -187,19 +242,24 @@ class Observations:
         seen = self._witnessed.get(shape, 0)
         if seen >= WITNESS_LINES or shape.place is None:
             return
+        if not seen and len(self._witnessed) >= WITNESS_SHAPES:
+            return
         self._witnessed[shape] = seen + len(indexes)
-        places = self._places(shape, batch.lines[indexes[0]])
-        (file_start, file_end), (line_start, line_end) = shape.place
-        for index in indexes[: WITNESS_LINES - seen]:
-            line = batch.lines[index]
-            file = line[file_start:file_end].rpartition(b"/")[2].decode("utf-8", "replace")
-            place = f"{file}:{line[line_start:line_end].decode()}"
+        lines = [batch.lines[index] for index in indexes[: WITNESS_LINES - seen]]
+        places = self._places(shape, lines[0])
+        file, number = shape.place
+        cut = itemgetter(slice(*file), slice(*number), slice(*(shape.worker or (0, 0))))
+        keys = list(map(cut, lines))
+        firsts = dict(zip(reversed(keys), reversed(indexes[: len(keys)]), strict=True))
+        for key, count in Counter(keys).items():
+            name, line, worker = map(strip_escapes, key)
+            place = f"{name.rpartition(b'/')[2].decode('utf-8', 'replace')}:{line.decode()}"
+            mark = batch.mark(firsts[key])
             if place not in places and len(places) < WITNESS_LINES:
-                places[place] = SourceSeen(batch.mark(index), shape.level)
+                places[place] = SourceSeen(mark, shape.level)
             if place in places:
-                worker = line[slice(*shape.worker)] if shape.worker else b""
-                places[place].count += 1
-                places[place].workers.setdefault(worker, batch.mark(index))
+                places[place].count += count
+                places[place].workers.setdefault(worker, mark)
 
     def _places(self, shape: Shape, line: bytes) -> dict[str, SourceSeen]:
         """The places that print the message of a shape; ``line`` is one of its lines."""

@@ -9,23 +9,24 @@ lines whose order matters.
 from __future__ import annotations
 
 from bisect import bisect_left
+from codecs import getincrementaldecoder
 from collections import Counter, defaultdict
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from logdiff import sections
+from logdiff import records, sections
 from logdiff.extract.collect import collect
 from logdiff.extract.observations import Observations
 from logdiff.extract.shapes import DIGITS_TO_ZERO, Classifier, Shape, ShapeTable
 from logdiff.model import Mark
-from logdiff.read import LINE_LIMIT
+from logdiff.read import LINE_LIMIT, Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from logdiff.engine.ruleset import Signal
     from logdiff.envelopes import Unwrapped
-    from logdiff.read import Chunk, Source
+    from logdiff.read import Source
 
 LOOK_AHEAD_BYTES = 1 << 16
 LOOK_AHEAD_LINES = 60
@@ -35,6 +36,8 @@ _GAP_SECONDS = 600.0
 """A pause that makes a heading believable."""
 _SEARCH_BUDGET = 8
 """Times the size of the file that are read to look for repeated pastes."""
+_LOOKS_AHEAD_LIMIT = 10_000
+"""Times that the lines after a heading or an import are looked at."""
 _NAMED_LONG_LINES = 10
 
 
@@ -71,8 +74,8 @@ class Scanned(NamedTuple):
 class Batch:
     """The lines of a chunk with all that is known of them."""
 
-    __slots__ = ("_clock_values", "clock_indexes", "first_line", "lengths", "lines", "offsets",
-                 "shapes")  # fmt: skip
+    __slots__ = ("_clock_values", "clock_indexes", "first_line", "in_order", "lengths", "lines",
+                 "offsets", "shapes")  # fmt: skip
 
     def __init__(self, chunk: Chunk, table: ShapeTable) -> None:
         self.first_line = chunk.line
@@ -91,25 +94,36 @@ class Batch:
         self.shapes = list(map(table.__getitem__, masked))
         self.clock_indexes: list[int] = []
         self._clock_values: list[bytes] | None = None
+        self.in_order = False
+        """Whether the times are all of one form and none runs back."""
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def cut(self, length: int) -> None:
+        """Leave out the lines from an index on."""
+        del self.lines[length:], self.lengths[length:], self.shapes[length:]
+        del self.offsets[length + 1 :]
 
     def mark(self, index: int) -> Mark:
         """Where a line of the batch stands in the file."""
         return Mark(self.first_line + index, self.offsets[index], self.lengths[index])
 
+    def time(self, index: int) -> str | None:
+        """The time of a line as printed, to the second; ``None`` where it has none."""
+        clock = self.shapes[index].clock
+        return self.lines[index][slice(*clock)].decode("ascii", "replace") if clock else None
+
     @property
     def clock_values(self) -> list[bytes]:
-        """The printed times of the lines ``clock_indexes``, all of one form."""
+        """The printed times of the lines ``clock_indexes``."""
         if self._clock_values is None:
-            shapes = self.shapes
-            indexes = [i for i, shape in enumerate(shapes) if shape.clock and shape.envelope]
-            if not indexes:
-                indexes = [i for i, shape in enumerate(shapes) if shape.clock]
-            self.clock_indexes = indexes
-            lines = self.lines
-            self._clock_values = [lines[i][slice(*shapes[i].clock)] for i in indexes]  # type: ignore[misc]
+            lines = zip(self.lines, self.shapes, strict=True)
+            self._clock_values = [line[slice(*shape.clock)] for line, shape in lines if shape.clock]
+            self.clock_indexes = [i for i, shape in enumerate(self.shapes) if shape.clock]
+            self.in_order = len(set(map(len, self._clock_values))) == 1 and (
+                sorted(self._clock_values) == self._clock_values
+            )
         return self._clock_values
 
 
@@ -152,8 +166,12 @@ class _Reading:
         self.long_line_count = 0
         self.skip_to = 0
         """First line after the repeated paste at hand."""
-        self.clock = b""
-        """The latest time of the section so far."""
+        self.clocks: dict[int, bytes] = {}
+        """The latest time of the section so far, of each form, which is told by its length."""
+        self.held: Chunk | None = None
+        """Last lines of the chunks so far that wait for what follows them."""
+        self.looks_ahead = 0
+        self.representatives: dict[tuple[bool, str | None], Shape] = {}
         self.examined = 0
         """Line up to which jumps back in time were examined."""
         self.unexamined_jumps = 0
@@ -161,8 +179,35 @@ class _Reading:
 
     def take(self, chunk: Chunk) -> None:
         """Take the next chunk."""
+        held = self.held
+        if held:
+            chunk = Chunk(held.offset, held.line, held.data + chunk.data, chunk.dropped)
         batch = Batch(chunk, self.table)
-        self._note_what_is_broken(chunk.data, batch)
+        end = len(batch) if chunk.dropped else self._decided(batch)
+        self.held = None
+        if end < len(batch):
+            offset = batch.offsets[end]
+            rest = chunk.data[offset - chunk.offset :]
+            self.held = Chunk(offset, chunk.line + end, rest, 0)
+            chunk = chunk._replace(data=chunk.data[: offset - chunk.offset])
+            batch.cut(end)
+        self._take(chunk, batch)
+
+    def _decided(self, batch: Batch) -> int:
+        """How many lines of a batch can be judged without those that follow it.
+
+        Lines without a time just before a repeated paste may belong to it.
+        """
+        least = batch.offsets[-1] - LOOK_AHEAD_BYTES
+        index = len(batch)
+        while index and batch.offsets[index - 1] >= least:
+            if batch.shapes[index - 1].clock:
+                return index
+            index -= 1
+        return len(batch)
+
+    def _take(self, chunk: Chunk, batch: Batch) -> None:
+        self._note_what_is_broken(chunk, batch)
         self.lines = chunk.line + len(batch) - 1
         candidates = self._candidates(batch)
         index = self._skip(batch, 0)
@@ -183,6 +228,9 @@ class _Reading:
 
     def result(self) -> Scanned:
         """What was found; sections that hold only blank lines are none."""
+        if self.held:
+            self._take(self.held, Batch(self.held, self.table))
+            self.held = None
         kept = [section for section in self.sections if not section.blank]
         return Scanned(
             kept or self.sections[:1],
@@ -194,12 +242,15 @@ class _Reading:
             self.table.overflow,
         )
 
-    def _note_what_is_broken(self, data: bytes, batch: Batch) -> None:
+    def _note_what_is_broken(self, chunk: Chunk, batch: Batch) -> None:
+        data = chunk.data
         if not data.isascii():
             try:
                 data.decode()
             except UnicodeDecodeError:
-                replaced = data.decode("utf-8", "replace").count("\ufffd")
+                # A character at the end of what is read of an overlong line is not broken.
+                decoder = getincrementaldecoder("utf-8")("replace")
+                replaced = decoder.decode(data, not chunk.dropped).count("\ufffd")
                 self.broken_characters += replaced - data.count("\ufffd".encode())
         if max(batch.lengths, default=0) <= LINE_LIMIT:
             return
@@ -231,13 +282,21 @@ class _Reading:
     def _next_jump(self, batch: Batch, index: int, limit: int) -> Action | None:
         """The next line where time jumps back to repeat earlier lines or begin another run."""
         values, indexes = batch.clock_values, batch.clock_indexes
-        first = max(index, self.examined + 1 - batch.first_line)
-        for position in range(bisect_left(indexes, first), bisect_left(indexes, limit)):
+        start = bisect_left(indexes, max(index, self.examined + 1 - batch.first_line))
+        end = bisect_left(indexes, limit)
+        clocks = self.clocks
+        if start < end and batch.in_order and (
+            values[start] >= clocks.get(len(values[start]), b"")
+        ):  # fmt: skip
+            clocks[len(values[start])] = values[end - 1]
+            start = end
+        for position in range(start, end):
             value = values[position]
-            if value >= self.clock or len(value) != len(self.clock):
-                self.clock = value
+            clock = clocks.get(len(value), b"")
+            back = 0.0 if value >= clock else -sections.seconds_between(clock, value)
+            if back <= 0:
+                clocks[len(value)] = value
                 continue
-            back = sections.seconds_between(value, self.clock)
             self.examined = batch.first_line + indexes[position]
             if back < LEAST_JUMP_SECONDS:
                 continue
@@ -259,10 +318,12 @@ class _Reading:
         earlier, count = sections.find_repeat(self.source, self.section_offset, offset, wanted)
         if count < sections.SHORTEST_REPEAT:
             return None
-        before = self.source.read_at(max(0, earlier - LOOK_AHEAD_BYTES), min(
-            earlier, LOOK_AHEAD_BYTES))  # fmt: skip
+        begin = max(self.section_offset, earlier - LOOK_AHEAD_BYTES)
+        before = self.source.read_at(begin, earlier - begin).split(b"\n")[:-1]
+        if begin > self.section_offset:
+            del before[:1]
         start = line_index
-        for line in reversed(before.split(b"\n")[1:-1]):
+        for line in reversed(before):
             # Lines without a time just before the jump belong to the paste where they are equal.
             previous = start - 1
             if previous < least or batch.shapes[previous].clock:
@@ -289,7 +350,7 @@ class _Reading:
     def _open_section(self, batch: Batch, index: int, heading: str | None) -> None:
         self.sections.append(ScannedSection(batch.first_line + index, heading))
         self.section_offset = batch.offsets[index]
-        self.clock = b""
+        self.clocks = {}
         self.examined = batch.first_line + index - 1
 
     def _heading(self, batch: Batch, index: int) -> int:
@@ -297,7 +358,7 @@ class _Reading:
         current = self.sections[-1]
         if not current.blank and not self._another_run_follows(batch, index):
             return 0
-        text = batch.lines[index].decode("utf-8", "replace").strip()
+        text = records.clean(batch.lines[index], 0).text.decode("utf-8", "replace").strip()
         if current.blank:
             self.sections.pop()
         self._open_section(batch, index + 1, text)
@@ -305,27 +366,42 @@ class _Reading:
 
     def _another_run_follows(self, batch: Batch, index: int) -> bool:
         """Whether what stands below a heading is a new start or another time."""
-        ahead = self.source.read_at(batch.offsets[index + 1], LOOK_AHEAD_BYTES).split(b"\n")
-        masked = (line.translate(DIGITS_TO_ZERO) for line in ahead)
-        text_lines = [
-            (line, self.table[mask])
-            for line, mask in zip(ahead, masked, strict=True)
-            if line.strip() and not self.table[mask].heading
-        ][:LOOK_AHEAD_LINES]
+        text_lines = self._lines_after(batch, index)
         if any(shape.opens_life == "args" for _, shape in text_lines):
             return True
         for line, shape in text_lines:
-            if shape.clock and shape.clock[1] - shape.clock[0] == len(self.clock):
-                pause = sections.seconds_between(self.clock, line[slice(*shape.clock)])
+            time = line[slice(*shape.clock)] if shape.clock else b""
+            if len(time) in self.clocks:
+                pause = sections.seconds_between(self.clocks[len(time)], time)
                 return pause < -LEAST_JUMP_SECONDS or pause > _GAP_SECONDS
         return False
 
+    def _lines_after(self, batch: Batch, index: int) -> list[tuple[bytes, Shape]]:
+        """The next lines of text after a line, headings left out."""
+        self.looks_ahead += 1
+        if self.looks_ahead > _LOOKS_AHEAD_LIMIT:
+            return []
+        ahead = self.source.read_at(batch.offsets[index + 1], LOOK_AHEAD_BYTES).split(b"\n")
+        shaped = ((line, self.table[line.translate(DIGITS_TO_ZERO)]) for line in ahead)
+        text = ((line, shape) for line, shape in shaped if line.strip() and not shape.heading)
+        return list(islice(text, LOOK_AHEAD_LINES))
+
     def _open_life(self, batch: Batch, index: int) -> None:
         life = self.sections[-1].lives[-1]
-        ended = "stopped" in life.entered or "dead" in life.entered
-        if ended or (batch.shapes[index].opens_life == "args" and life.further_than("args")):
+        if "stopped" in life.entered or "dead" in life.entered or (
+            life.may_restart() and self._arguments_follow(batch, index)
+        ):  # fmt: skip
             life.end_chunk()
             self.sections[-1].lives.append(Observations(batch.first_line + index))
+
+    def _arguments_follow(self, batch: Batch, index: int) -> bool:
+        """Whether the server prints what it was started with, in a line or soon after it.
+
+        Processes that a server starts import modules too, but print no arguments.
+        """
+        return batch.shapes[index].opens_life == "args" or any(
+            shape.opens_life == "args" for _, shape in self._lines_after(batch, index)
+        )
 
     # What the lines say.
 
@@ -335,33 +411,39 @@ class _Reading:
         section = self.sections[-1]
         section.last_line = batch.first_line + end - 1
         shapes = batch.shapes if (start, end) == (0, len(batch)) else batch.shapes[start:end]
-        section.shapes.update(shapes)
+        self._count_shapes(section, Counter(shapes))
         by_shape: defaultdict[Shape, list[int]] = defaultdict(list)
         for index, shape in enumerate(shapes, start):
             if shape.interesting:
                 by_shape[shape].append(index)
         ordered = [index for index, shape in enumerate(shapes, start) if shape.ordered]
         life = section.lives[-1]
-        life.last_line = section.last_line
         self._note_ends(batch, start, end, life)
         if life.last_text_line:
             section.blank = False
         collect(life, batch, by_shape, ordered)
 
+    def _count_shapes(self, section: ScannedSection, counts: Counter[Shape]) -> None:
+        if self.table.overflow:
+            # Shapes that the table does not remember are as many as there are lines.
+            for shape, count in counts.items():
+                key = shape.recognised, shape.envelope
+                section.shapes[self.representatives.setdefault(key, shape)] += count
+        else:
+            section.shapes.update(counts)
+
     def _note_ends(self, batch: Batch, start: int, end: int, life: Observations) -> None:
-        """Note the first and the last time of a life, and its last lines of text."""
-        for index in range(start, end):
-            clock = batch.shapes[index].clock
-            if clock and life.started is None:
-                life.started = batch.lines[index][slice(*clock)].decode("ascii", "replace")
-            if life.started is not None:
-                break
-        last_text = 0
-        for index in range(end - 1, start - 1, -1):
-            shape = batch.shapes[index]
-            if not last_text and shape.message != (0, 0):
-                last_text = batch.first_line + index
-            if shape.clock:
-                life.ended = batch.lines[index][slice(*shape.clock)].decode("ascii", "replace")
-                break
-        life.last_text_line = last_text or life.last_text_line
+        """Note the first and the last time of a life, and its first and last line of text."""
+        indexes = batch.clock_indexes
+        low, high = bisect_left(indexes, start), bisect_left(indexes, end)
+        if low < high:
+            life.started = life.started or batch.time(indexes[low])
+            life.ended = batch.time(indexes[high - 1])
+        shapes = batch.shapes
+        last = next((i for i in range(end - 1, start - 1, -1) if shapes[i].message != (0, 0)), None)
+        if last is None:
+            return
+        if not life.last_text_line:
+            first = next(i for i in range(start, end) if shapes[i].message != (0, 0))
+            life.first_line = batch.first_line + first
+        life.last_line = life.last_text_line = batch.first_line + last

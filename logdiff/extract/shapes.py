@@ -25,20 +25,37 @@ SHAPE_LIMIT = 50_000
 """Shapes that are remembered; lines of later ones are classified one by one."""
 
 Span = tuple[int, int]
+_WORD = re.compile(rb"\w+")
+_INNER_WORD = re.compile(rb"(?<=\W)\w+(?=\W)")
+"""A word that a literal holds whole, so that a text with the literal has it as a word too."""
 _PROGRESS_BAR = re.compile(rb"\d+%\||\bit/s\b|\bs/it\b|\d+% Completed")
+
+
+class _Candidate(NamedTuple):
+    """A pattern that may match; they compare by their number."""
+
+    number: int
+    signal: Signal
+    source: bytes
+    literal: bytes
+    """What every match contains, digits as ``0``."""
+    digit_sensitive: bool
 
 
 class Reading(NamedTuple):
     """How one signal is read from the lines of a shape."""
 
     signal: Signal
-    pattern: re.Pattern[bytes]
+    patterns: tuple[re.Pattern[bytes], ...]
+    """What is matched on each line, in this order; one or more only if ``per_line``."""
+    text: Span
+    """Where in the line the text stands in which the patterns are searched."""
     spans: tuple[Span | None, ...]
     """Offsets in the line of the signal's fields, in their order; empty if ``per_line``."""
     take: Callable[[bytes], tuple[bytes, ...]]
     """Cuts (worker, place's line, \\*fields) out of a line."""
     per_line: bool
-    """The pattern tells digits apart: match it on each line."""
+    """A pattern tells digits apart: match it on each line."""
 
 
 class Shape:
@@ -72,6 +89,7 @@ class Shape:
         """Source file and line of the logger's prefix."""
         self.prefixed = False
         self.message: Span = (0, 0)
+        """What stands behind the prefix; (0, 0) = nothing but blanks."""
         self.heading = False
         self.part: traceback.Part | None = None
         self.readings: tuple[Reading, ...] = ()
@@ -93,7 +111,13 @@ class Classifier:
         unwrappers: Iterable[Callable[[bytes], Unwrapped | None]],
     ) -> None:
         self._unwrappers = tuple(unwrappers)
-        self._signals = tuple(signals)
+        self._by_word: dict[bytes, list[_Candidate]] = {}
+        """Patterns by a whole word that is in every line they match."""
+        self._wordless: list[_Candidate] = []
+        """Patterns that need no whole word."""
+        pairs = [(signal, pattern) for signal in signals for pattern in signal.patterns]
+        for number, (signal, pattern) in enumerate(pairs):
+            self._index(_Candidate(number, signal, pattern[0], pattern[1] or b"", pattern[2]))
         self._compiled: dict[bytes, re.Pattern[bytes]] = {}
 
     def classify(self, masked: bytes) -> Shape:
@@ -109,10 +133,12 @@ class Classifier:
             return shape
         prefix = records.parse_prefix(clean.text)
         _read_prefix(shape, clean, prefix)
-        shape.message = clean.span(prefix.message, len(clean.text))
-        message = records.own_words(clean.text[prefix.message :])
+        message = clean.text[prefix.message :]
+        if message.strip():
+            shape.message = clean.span(prefix.message, len(clean.text))
+        message = records.own_words(message)
         _read_part(shape, clean, prefix, message)
-        shape.readings = tuple(self._readings(shape, clean, prefix, message))
+        shape.readings = tuple(self._readings(shape, masked, clean, prefix, message))
         shape.heading = not (unwrapped or shape.prefixed or shape.part or shape.readings) and (
             sections.looks_like_heading(clean.text)
         )
@@ -133,41 +159,55 @@ class Classifier:
         return shape
 
     def _unwrap(self, line: bytes) -> Unwrapped | None:
+        mark = len(records.BYTE_ORDER_MARK) * line.startswith(records.BYTE_ORDER_MARK)
         for unwrap in self._unwrappers:
-            unwrapped = unwrap(line)
+            unwrapped = unwrap(line[mark:])
             if unwrapped:
-                return unwrapped
+                return unwrapped.moved(mark) if mark else unwrapped
         return None
+
+    def _index(self, candidate: _Candidate) -> None:
+        inner = _INNER_WORD.findall(candidate.literal)
+        if inner:
+            self._by_word.setdefault(max(inner, key=len), []).append(candidate)
+        else:
+            self._wordless.append(candidate)
+
+    def _candidates(self, line: bytes) -> list[_Candidate]:
+        """The patterns that may match a line, in the order of their signals."""
+        by_word = self._by_word
+        possible = self._wordless.copy()
+        for word in by_word.keys() & set(_WORD.findall(line)):
+            possible += by_word[word]
+        return sorted(candidate for candidate in possible if candidate.literal in line)
 
     def _readings(
-        self, shape: Shape, clean: records.Clean, prefix: records.Prefix, message: bytes
+        self,
+        shape: Shape,
+        masked: bytes,
+        clean: records.Clean,
+        prefix: records.Prefix,
+        message: bytes,
     ) -> Iterable[Reading]:
-        for signal in self._signals:
-            if signal.levels and shape.level not in signal.levels:
+        found = ""
+        candidates = self._candidates(clean.text)
+        for position, (_, signal, source, _, digit_sensitive) in enumerate(candidates):
+            if signal.id == found or (signal.levels and shape.level not in signal.levels):
                 continue
             whole = signal.scope == "line"
-            text = clean.text if whole else message
-            shift = 0 if whole else prefix.message
-            reading = self._reading(signal, shape, clean, text, shift)
-            if reading:
-                yield reading
-
-    def _reading(
-        self, signal: Signal, shape: Shape, clean: records.Clean, text: bytes, shift: int
-    ) -> Reading | None:
-        for source, literal, digit_sensitive in signal.patterns:
-            if literal is not None and literal not in text:
-                continue
-            pattern = self._compile(source)
+            text, shift = (clean.text, 0) if whole else (message, prefix.message)
+            within = clean.span(shift, shift + len(text))
             if digit_sensitive:
-                return Reading(signal, pattern, (), _nothing, per_line=True)
-            match = pattern.search(text)
-            if match:
-                spans = tuple(
-                    _field_span(match, name, clean, shift) for name, _, _ in signal.fields
+                found = signal.id
+                patterns = tuple(
+                    self._compile(c.source) for c in candidates[position:] if c.signal is signal
                 )
-                return Reading(signal, pattern, spans, _cutter(shape, spans), per_line=False)
-        return None
+                yield Reading(signal, patterns, within, (), _nothing, per_line=True)
+            elif match := self._compile(source).search(text):
+                found = signal.id
+                spans = tuple(_field_span(match, f[0], clean, shift) for f in signal.fields)
+                take = _cutter(masked, shape, spans)
+                yield Reading(signal, (), within, spans, take, per_line=False)
 
     def _compile(self, source: bytes) -> re.Pattern[bytes]:
         pattern = self._compiled.get(source)
@@ -208,11 +248,16 @@ def _nothing(line: bytes) -> tuple[bytes, ...]:
     return (line[:0],)
 
 
-def _cutter(shape: Shape, spans: tuple[Span | None, ...]) -> Callable[[bytes], tuple[bytes, ...]]:
+def _cutter(
+    masked: bytes, shape: Shape, spans: tuple[Span | None, ...]
+) -> Callable[[bytes], tuple[bytes, ...]]:
     """A function that cuts worker, place's line and fields out of a line in one call."""
     wanted = [shape.worker, shape.place[1] if shape.place else None, *spans]
     slices = [slice(*span) if span else slice(0, 0) for span in wanted]
-    return itemgetter(*slices)
+    take = itemgetter(*slices)
+    if any(records.strip_escapes(part) != part for part in take(masked)):
+        return lambda line: tuple(map(records.strip_escapes, take(line)))
+    return take
 
 
 class ShapeTable(dict[bytes, Shape]):
@@ -239,7 +284,7 @@ def read_line(
     """The fields that one signal reads from one line; ``None`` where it does not hold."""
     shape = Classifier([signal], unwrappers).classify(line.translate(DIGITS_TO_ZERO))
     for reading in shape.readings:
-        values = cut_fields(reading, shape, line)
+        values = cut_fields(reading, line)
         if values is not None:
             names = (name for name, _, _ in signal.fields)
             pairs = zip(names, values, strict=True)
@@ -247,14 +292,15 @@ def read_line(
     return None
 
 
-def cut_fields(reading: Reading, shape: Shape, line: bytes) -> tuple[bytes, ...] | None:
+def cut_fields(reading: Reading, line: bytes) -> tuple[bytes, ...] | None:
     """The fields of a reading, cut out of a line.
 
-    ``None`` where its pattern tells digits apart and does not match this line.
+    ``None`` where its patterns tell digits apart and do not match this line.
     """
     if not reading.per_line:
         return reading.take(line)[2:]
-    match = reading.pattern.search(records.strip_escapes(line[slice(*shape.message)]))
+    text = records.cut(line, reading.text)
+    match = next(filter(None, (pattern.search(text) for pattern in reading.patterns)), None)
     if match is None:
         return None
     groups = match.groupdict(b"")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 START, FRAME, EXCEPTION, CANDIDATE, CHAIN = "start", "frame", "exception", "candidate", "chain"
 """What a line is in a traceback. A candidate is the last line only where frames came before."""
 
-_FRAME = re.compile(rb' {1,2}File "([^"\n]{1,400})", line (\d+)(?:, in ([^\n]{1,200}))?')
+_FRAME = re.compile(rb' {1,2}File "([^"\n]{1,400})", line (\d{1,9})(?:, in ([^\n]{1,200}))?')
 _START = b"Traceback (most recent call last):"
 _CHAINS = (
     b"During handling of the above exception",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +12,9 @@ ELLIPSIS = "…"
 
 _JOINERS = "\u200c\u200d"
 """Format characters that emoji and some scripts need; all others could hide or reorder text."""
+
+_NARROW = frozenset("●○├└│→…×–··“”‘’")
+"""Signs that reports are drawn with; no table has to be loaded to measure them."""
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _ZERO_WIDTH_CATEGORIES = frozenset({"Mn", "Me", "Cf"})
@@ -29,12 +32,18 @@ def visible(text: str) -> str:
 def _visible_character(character: str) -> str:
     if character in "\t\n":
         return " "
-    if character in _JOINERS or unicodedata.category(character) not in _UNSAFE_CATEGORIES:
+    if character in _JOINERS or _category(character) not in _UNSAFE_CATEGORIES:
         return character
     code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _category(character: str) -> str:
+    import unicodedata
+
+    return unicodedata.category(character)
 
 
 def columns(text: str) -> int:
@@ -43,6 +52,13 @@ def columns(text: str) -> int:
 
 
 def _character_columns(character: str) -> int:
+    return 1 if character.isascii() or character in _NARROW else _looked_up(character)
+
+
+@lru_cache(maxsize=4096)
+def _looked_up(character: str) -> int:
+    import unicodedata
+
     if unicodedata.category(character) in _ZERO_WIDTH_CATEGORIES:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -39,7 +39,8 @@ def _inspected_section(page: Page, section: dict[str, Any]) -> None:
     lines = f"lines {section['first_line']}–{section['last_line']}"
     parts = [lines, _span(log["started"], log["ended"])]
     kind = "" if log["kind"] == "unknown" else log["kind"]
-    parts.append(", ".join(part for part in (kind, log["envelope"].replace("_", " ")) if part))
+    envelope = "" if log["envelope"] == "none" else log["envelope"].replace("_", " ")
+    parts.append(", ".join(part for part in (kind, envelope) if part))
     page.gap()
     page.paragraph(", ".join(part for part in parts if part), 6, lead=f"  #{section['number']}")
     if section["heading"]:
@@ -73,8 +74,9 @@ def _facts(page: Page, facts: dict[str, Any], indent: int) -> None:
 def _span(started: str | None, ended: str | None) -> str:
     """Write a range of time, the date only once."""
     first, last = _phrases.moment(started), _phrases.moment(ended)
-    if first[:10] == last[:10] and len(last) > 11:
-        last = last[11:]
+    day, _, time = last.rpartition(" ")
+    if day and first.startswith(f"{day} "):
+        last = time
     return f"{first}–{last}" if first and last else first or last
 
 
@@ -90,7 +92,10 @@ def _inspection_commands(inspection: dict[str, Any]) -> list[tuple[str, str]]:
     if len(runs) < 2:
         return []
     (_, good), *_, (_, bad) = sorted(runs, key=lambda run: -run[0])
-    return [(f"logdiff compare {good} {bad}", "if the first one is the known-good run")]
+    return [
+        (f"logdiff compare {good} {bad}", "if the first one is the known-good run"),
+        (f"logdiff diagnose {bad}", "what is wrong with that one alone"),
+    ]
 
 
 def _health(section: dict[str, Any]) -> int:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from logdiff.model import CONFIDENCES
-from logdiff.render._columns import ELLIPSIS, columns, cut, visible
+from logdiff.render._columns import ELLIPSIS, columns, cut, head, visible
 from logdiff.render._phrases import fix_words, listing, reference
 
 if TYPE_CHECKING:
@@ -112,34 +112,76 @@ def quiet(document: Thing) -> int:
     return len(alive) - size(tree(document, "bad")) - size(tree(document, "good"))
 
 
-def told(node: Node, document: Thing) -> str:
+class Shown(NamedTuple):
+    """What was shown before the findings, and need not be told twice."""
+
+    options: dict[str, int]
+    """Launch arguments, with the number of the item that changes each."""
+    lines: set[str]
+    """Lines that were quoted, as they are cited."""
+
+
+def told(node: Node, document: Thing, shown: Shown, *, cite: bool = True) -> str:
     """Tell the findings of a node in one sentence: what, how sure, and a line that proves it."""
-    if len(node.findings) > 1:
-        return _folded(node.findings)
-    finding = node.findings[0]
+    above = shown.options
+    rest = [item for item in node.findings if not (item["fixes"] and item["subject"] in above)]
+    if len(rest) < len(node.findings):
+        numbers = sorted({above[item["subject"]] for item in node.findings if item not in rest})
+        text = f"see {listing([str(number) for number in numbers], separator=' and ')} above"
+        return f"{text}; also {_folded(rest, {})}" if rest else text
+    if len(rest) > 1:
+        return _folded(rest, _plain_names(document))
+    finding = rest[0]
     notes = [] if finding["confidence"] == "certain" else [finding["confidence"]]
     # What is absent from the run it is about can only be shown in the other one.
     places = sorted(finding["evidence"], key=lambda place: bool(place["run"] != finding["run"]))
-    notes.extend(reference(document, place) for place in places[:1])
-    title = finding["title"] or finding["subject"] or ""
-    return f"{title} ({', '.join(notes)})" if notes else title
+    refs = [reference(document, place) for place in places[:1]]
+    notes.extend(ref for ref in refs if cite and ref not in shown.lines)
+    return noted(finding["title"] or finding["subject"] or "", ", ".join(notes))
 
 
-def _folded(findings: list[Thing]) -> str:
+def noted(text: str, note: str) -> str:
+    """Add a remark in brackets, to those that the text ends with if it does."""
+    if not note:
+        return text
+    return f"{text[:-1]}, {note})" if text.endswith(")") else f"{text} ({note})"
+
+
+def _plain_names(document: Thing) -> dict[str, str]:
+    """Give the names that are clear without the source line behind them."""
+    names = {finding["subject"] or "" for finding in document["findings"]}
+    names.update(gap["what"] or "" for gap in document["coverage"]["not_reached"])
+    bare: dict[str, set[str]] = {}
+    for name in names:
+        bare.setdefault(_without_source(name), set()).add(name)
+    return {name: short for short, group in bare.items() if len(group) == 1 for name in group}
+
+
+def _without_source(name: str) -> str:
+    """Drop `` (file.py:7)`` at the end of a name."""
+    start, _, source = name.rpartition(" (")
+    number = source.removesuffix(")").rpartition(":")[2]
+    return start if start and source.endswith(")") and number.isdecimal() else name
+
+
+def _folded(findings: list[Thing], plain: dict[str, str]) -> str:
     """Tell several findings of one rule: what their titles share, then whom each is about."""
+    if len(findings) == 1:
+        sure = findings[0]["confidence"]
+        return noted(findings[0]["title"], "" if sure == "certain" else sure)
     groups = {}
     for confidence in CONFIDENCES:
         group = [item for item in findings if item["confidence"] == confidence]
         if group:
-            groups[confidence] = listing(_names(group), _MOST_NAMES)
+            names = [plain.get(name, name) for name in _names(group)]
+            groups[confidence] = listing(names, _MOST_NAMES)
     shared = "" if _short(findings) else _shared([item["title"].split() for item in findings])
-    # As elsewhere, only what is less than certain is marked.
     only = next(iter(groups)) if len(groups) == 1 else ""
     if only:
+        # As elsewhere, only what is less than certain is marked.
         text, mark = groups[only], "" if only == "certain" else f" ({only})"
         return f"{len(findings)} × {shared}{mark}: {text}" if shared else f"{text}{mark}"
-    parts = [text if sure == "certain" else f"{sure}: {text}" for sure, text in groups.items()]
-    text = "; ".join(parts)
+    text = "; ".join(f"{confidence}: {names}" for confidence, names in groups.items())
     return f"{len(findings)} × {shared}: {text}" if shared else text
 
 
@@ -212,6 +254,47 @@ def item_place(item: Item) -> str:
     return f"{fix['file']}:{fix['line']}" if one else str(fix["file"])
 
 
+def shown_by(items: Iterable[Item], lines: set[str]) -> Shown:
+    """Sum up what a list of items shows."""
+    options = {
+        option(fix): number
+        for number, item in enumerate(items, 1)
+        for fix in item.fixes
+        if fix["kind"] == "config"
+    }
+    return Shown(options, lines)
+
+
+def printed_in(document: Thing, item: Item) -> str:
+    """Cite the lines of launch arguments where they only say what an item's arrows say."""
+    if not (item.advised and copied(document, item)):
+        return ""
+    return ", ".join(reference(document, place) for place in item_proof(document, item))
+
+
+def item_reasons(document: Thing, item: Item, *, everything: bool) -> list[str]:
+    """Say why an item is (not) advised, unless the arrow from bad's value to good's says it."""
+    if item.advised and not everything and copied(document, item):
+        return []
+    return list(dict.fromkeys(fix["reason"] for fix in item.fixes if fix["reason"]))
+
+
+def copied(document: Thing, item: Item) -> bool:
+    """Whether an item only gives launch arguments the values that they have in good."""
+    return all(
+        any(difference["good"] == fix["to"] for difference in _argument(document, fix))
+        for fix in item.fixes
+    )
+
+
+def _argument(document: Thing, fix: Thing) -> list[Thing]:
+    """Give the differences of the launch argument that a fix changes."""
+    if fix["kind"] != "config":
+        return []
+    facts = {f"{source}.{option(fix)}" for source in ("args", "engine_config")}
+    return [difference for difference in document["differences"] if difference["fact"] in facts]
+
+
 def item_proof(document: Thing, item: Item) -> list[Thing]:
     """Give one line of each run that proves an item, bad first."""
     places = [place for fix in item.fixes for place in _fix_places(document, fix)]
@@ -220,13 +303,8 @@ def item_proof(document: Thing, item: Item) -> list[Thing]:
 
 
 def _fix_places(document: Thing, fix: Thing) -> list[Thing]:
-    facts = {f"{source}.{option(fix)}" for source in ("args", "engine_config")}
-    places = [
-        place
-        for difference in document["differences"]
-        if fix["kind"] == "config" and difference["fact"] in facts
-        for place in difference["evidence"]
-    ]
+    differences = _argument(document, fix)
+    places = [place for difference in differences for place in difference["evidence"]]
     for finding in document["findings"]:
         if fix["id"] in finding["fixes"]:
             places.extend(finding["evidence"])
@@ -246,6 +324,16 @@ def confirmations(item: Item) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
+def expected(document: Thing, item: Item, *, everything: bool) -> list[str]:
+    """Give the lines that will confirm an item, without what its proof shows anyway."""
+    lines = [message(line) for line in confirmations(item)]
+    if everything:
+        return lines
+    shown = [message(place["text"]) for place in item_proof(document, item)]
+    lines = [line for line in lines if not any(text.startswith(line) for text in shown)]
+    return lines if len(lines) == 1 else []
+
+
 # Quoted lines ------------------------------------------------------------------------------------
 
 _ENVELOPE = re.compile(
@@ -257,6 +345,12 @@ _LOG_HEAD = re.compile(
     r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (?:\d{4}-)?\d\d-\d\d [\d:.,]+ )?"
     r"\[?([\w./-]+:\d+)\] ?"
 )
+
+
+_EXCEPTION = r"\b(?:[A-Za-z_]\w*\.)+(?=[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b)"
+"""The modules in front of an exception's name."""
+_AMOUNT = r"\d[\d.,]* ?[KMGT]i?B\b"
+_ASSIGNMENT = r"['\"]?\b([A-Za-z_]\w*)['\"]?(?:=|: )(?:'[^']*'|\"[^\"]*\"|[^,)}\s]+)"
 
 
 def message(text: str) -> str:
@@ -277,25 +371,52 @@ def _envelope_end(text: str) -> int:
 
 
 def excerpt(text: str, width: int, options: Iterable[str] = ()) -> str:
-    """Fit a line in a width; of a long list of options only the named ones are kept."""
+    """Fit a line in a width: of a list of options the named ones, else what has its figures."""
     text = visible(text).strip()
     if columns(text) <= width:
         return text
-    values = [found for name in options for found in _assignments(name, text)]
+    found = _assignments(text) if options else {}
+    values = [found[name] for name in dict.fromkeys(options) if name in found]
     if not values:
-        return cut(text, width)
+        return _figures_kept(re.sub(_EXCEPTION, "", text), width)
     kept = ELLIPSIS
-    for value in dict.fromkeys(values):
+    for value in values:
         # Half a value proves nothing: one that does not fit is left out.
         if columns(kept) + columns(value) + 2 <= width:
             kept += f"{value} {ELLIPSIS}"
     return kept if len(kept) > 1 else cut(f"{kept}{values[0]}", width)
 
 
-def _assignments(name: str, text: str) -> list[str]:
-    pattern = rf"(?<!\w)['\"]?{re.escape(name)}['\"]?(?:=|: )(?:'[^']*'|\"[^\"]*\"|[^,)}}\s]+)"
-    match = re.search(pattern, text)
-    return [match[0]] if match else []
+def _figures_kept(text: str, width: int) -> str:
+    """Cut the end off, but keep the last amount of memory of the sentence that is cut."""
+    if columns(text) <= width:
+        return text
+    start = text.rfind(". ", 0, len(head(text, width))) + 1
+    end = text.find(". ", start)
+    sentence = text[start : end if end >= 0 else None]
+    amounts = list(re.finditer(_AMOUNT, sentence))
+    if not amounts:
+        return cut(text, width)
+    figure = sentence[amounts[-1].start() :]
+    room = width - columns(text[:start]) - columns(figure) - 1
+    if room < 2:
+        return cut(text, width)
+    words = head(sentence, room).rpartition(" ")[0].rstrip()
+    return f"{text[:start]}{words} {ELLIPSIS}{figure}"
+
+
+def finding_options(document: Thing, finding: Thing) -> list[str]:
+    """Name the launch arguments that a finding is about, as logs print them."""
+    fixes = [fix for fix in document["fixes"] if fix["id"] in finding["fixes"]]
+    names = [option(fix) for fix in fixes if fix["kind"] == "config"]
+    flags = (word.strip("(),:;") for word in finding["title"].split() if "--" in word)
+    names += [flag.lstrip("-").replace("-", "_") for flag in flags]
+    return [*names, finding["subject"] or ""]
+
+
+def _assignments(text: str) -> dict[str, str]:
+    """Find ``name=value`` and ``'name': value`` in a line."""
+    return {match[1]: match[0] for match in reversed(list(re.finditer(_ASSIGNMENT, text)))}
 
 
 CAPTURE = "docker logs -t NAME > bad.log 2>&1"
@@ -306,9 +427,13 @@ CAPTURE = "docker logs -t NAME > bad.log 2>&1"
 
 def gaps(document: Thing) -> list[tuple[str, list[str]]]:
     """Give what the run did not reach, grouped by the reason."""
+    plain = _plain_names(document)
     reasons: dict[str, list[str]] = {}
     for gap in document["coverage"]["not_reached"]:
-        reasons.setdefault(gap["why"], []).append(gap["what"] or gap["fact"])
+        # What a stage is in the other run does not make it another reason.
+        why = gap["why"].partition(", ")[0]
+        name = gap["what"] or gap["fact"]
+        reasons.setdefault(why, []).append(plain.get(name, name))
     return [(why, list(dict.fromkeys(names))) for why, names in reasons.items()]
 
 

@@ -15,6 +15,9 @@ _NARROWEST, _WIDEST = 40, 120
 
 _SGR = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "loud": "1;31"}
 
+_WORD = r"(?:\"[^\"]*\"|'(?:[^'\\]|\\.)*'|[^\s\"'])+|[\"']"
+"""A word of a command line, or a quote that is never closed."""
+
 Segment = str | tuple[str, str]
 """A piece of a line, or a piece and its style."""
 
@@ -69,12 +72,40 @@ class Page:
         """Add what to type next and what it gives, side by side where that fits."""
         widest = max((columns(visible(command)) for command, _ in entries), default=0)
         lead = "Next:"
+        if 7 + widest + 2 + max((columns(what) for _, what in entries), default=0) > self.width:
+            widest = 0
         for command, purpose in entries:
-            if 7 + widest + 2 + columns(purpose) <= self.width:
-                start = (pad(lead, 7), "bold")
-                self.line(start, pad(visible(command), widest), "  ", (purpose, "dim"))
+            start = (pad(lead, 7), "bold")
+            text = pad(visible(command), widest)
+            if 7 + columns(text) + 2 + columns(purpose) <= self.width:
+                self.line(start, text, "  ", (purpose, "dim"))
             else:
-                # A command that is cut could not be copied: it goes on on the next line.
-                self.paragraph(command, 7, lead=(lead, "bold"))
+                self._long_command(command, lead)
                 self.paragraph(purpose, 9, "dim")
             lead = ""
+
+    def _long_command(self, command: str, lead: str) -> None:
+        """Add a command that goes on on the next line, so that it can be copied as it stands."""
+        start = pad(lead, 7)
+        parts = _shell_lines(visible(command), self.width - 9)
+        for number, part in enumerate(parts, 1):
+            self.line((start, "bold"), f"{part} \\" if number < len(parts) else part)
+            start = " " * 9
+
+
+def _shell_lines(command: str, width: int) -> list[str]:
+    """Break a command between its words; where one word is too long, anywhere."""
+    import re
+
+    lines: list[str] = []
+    line = ""
+    for word in re.findall(_WORD, command):
+        joined = f"{line} {word}" if line else word
+        if line and columns(joined) + 2 > width:
+            lines.append(line)
+            joined = word
+        line = joined
+    lines.append(line)
+    if any(columns(line) + 2 > width for line in lines):
+        return wrap(command, width - 2)
+    return lines

@@ -33,6 +33,8 @@ _NAMES = ("operator", "what", "type", "name", "template", "where")
 """Fields that name an item of a list, best first."""
 
 _MOST_ITEMS = 4
+_MOST_UNBROKEN = 44
+"""Characters of a change that are kept on one line."""
 
 NO_BREAK = "\u00a0"
 """A space at which no line is broken; formats print it as a space."""
@@ -107,6 +109,8 @@ def sentence(document: dict[str, Any]) -> str:
 def labels(document: dict[str, Any]) -> dict[str, str]:
     """Name the runs as the user did, without the folders that all of them are in."""
     found = {name: document[name]["label"] for name in ("bad", "good") if document[name]}
+    if path := shared_file(document):
+        return {name: label.removeprefix(path) for name, label in found.items()}
     shared = -1
     if len(set(found.values())) > 1:
         texts = list(found.values())
@@ -114,6 +118,14 @@ def labels(document: dict[str, Any]) -> dict[str, str]:
         same = next((i for i in range(length) if len({t[i] for t in texts}) > 1), length)
         shared = texts[0].rfind("/", 0, same)
     return {name: label[shared + 1 :] for name, label in found.items()}
+
+
+def shared_file(document: dict[str, Any]) -> str:
+    """Give the file that both runs are sections of, if they are."""
+    runs = [document[name] for name in ("bad", "good") if document[name]]
+    paths = {log["path"] for run in runs for log in run["logs"]}
+    path = str(paths.pop()) if len(runs) == 2 and len(paths) == 1 else ""
+    return path if all(run["label"].startswith(f"{path}#") for run in runs) else ""
 
 
 def role(document: dict[str, Any], run: str) -> str:
@@ -126,7 +138,7 @@ def reference(document: dict[str, Any], place: dict[str, Any]) -> str:
     return f"{role(document, place['run'])}:{place['line']}"
 
 
-def run_summary(run: dict[str, Any]) -> str:
+def run_summary(run: dict[str, Any], *, brief: bool = False) -> str:
     """Describe a run in one sentence part: engine, workers, how far it got, what is odd."""
     engine = run["engine"]
     workers = run["facts"].get("workers")
@@ -136,15 +148,16 @@ def run_summary(run: dict[str, Any]) -> str:
         count(workers, "worker") if isinstance(workers, int) else "",
         how_far(run),
     ]
-    return "; ".join([", ".join(part for part in parts if part), *_oddities(run["logs"])])
+    oddities = _oddities(run["logs"], brief=brief)
+    return "; ".join([", ".join(part for part in parts if part), *oddities])
 
 
-def _oddities(logs: Iterable[dict[str, Any]]) -> list[str]:
+def _oddities(logs: Iterable[dict[str, Any]], *, brief: bool) -> list[str]:
     notes = []
     for log in logs:
         if log["lives"] > 1:
             notes.append(f"started {log['lives']} times")
-        if log["repeated_physical_lines"]:
+        if log["repeated_physical_lines"] and not brief:
             lines = count(log["repeated_physical_lines"], "line")
             notes.append(f"{lines} pasted twice, counted once")
     return notes
@@ -217,11 +230,16 @@ def fix_words(fix: dict[str, Any], mark: Callable[[str], str] = str) -> str:
     key, old, new = fix["key"], fix["from"], fix["to"]
     action = fix["action"]
     if action == "set":
-        return mark(f"{key} {_arrow(value(old, 'args.'), value(new, 'args.'))}")
+        arrow = _arrow(value(old, "args."), value(new, "args."))
+        together = len(key) + len(arrow) < _MOST_UNBROKEN
+        return mark(f"{key}{NO_BREAK if together else ' '}{arrow}")
     if action == "stop-deploying":
         return f"stop deploying {mark(key)} over the image's own file"
     if action == "add":
         verb = "install" if fix["kind"] == "package" else "add"
+        if new is True and fix["kind"] == "config":
+            arrow = _arrow("unset" if old is None else "off", "on")
+            return f"add{NO_BREAK}{mark(key)}{NO_BREAK}({arrow})"
         return f"{verb} {mark(key if new in (None, True) else f'{key} {value(new)}')}"
     if action == "remove":
         return f"remove {mark(key if old in (None, True) else f'{key} {value(old)}')}"
@@ -272,8 +290,29 @@ def _occurrences(fact: Any) -> int:
     return sum(item.get("occurrences") or 1 if isinstance(item, dict) else 1 for item in fact)
 
 
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,:=@%-")
+
+
 def shell_word(text: str) -> str:
     """Quote a path for a shell; ``#`` alone would not need it, but reads as a comment."""
+    text = f"./{text}" if text.startswith("-") and text != "-" else text
+    if text and _PLAIN.issuperset(text):
+        return text
+    if not text.isprintable():
+        # Bash and zsh read these escapes, and no terminal obeys them.
+        data = text.encode("utf-8", "surrogateescape" if _from_bytes(text) else "replace")
+        return "$'" + "".join(map(_shell_byte, data)) + "'"
     if any(character in text for character in '"$`!\\'):
         return "'" + text.replace("'", "'\\''") + "'"
     return f'"{text}"'
+
+
+def _from_bytes(text: str) -> bool:
+    """Whether what is no character in a name stands for a byte, as Python reads file names."""
+    return all("\udc80" <= x <= "\udcff" for x in text if "\ud800" <= x <= "\udfff")
+
+
+def _shell_byte(byte: int) -> str:
+    if byte in b"'\\":
+        return f"\\{byte:c}"
+    return f"{byte:c}" if 0x20 <= byte < 0x7F else f"\\x{byte:02x}"

@@ -21,6 +21,7 @@ MOST_PLACES = 20
 """Lines of evidence that one fact, difference or finding keeps."""
 
 _INFINITY = float("inf")
+_BARE = frozenset({str, int, bool, type(None)})
 
 
 def build(report: Report, quote: Callable[[Run, Evidence], Place]) -> dict[str, Any]:
@@ -59,6 +60,8 @@ def build_inspection(logs: Iterable[tuple[Log, int | None]]) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Reduce a fact's value to what JSON can say; a number that is none becomes ``None``."""
+    if type(value) in _BARE:
+        return value
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -67,9 +70,7 @@ def plain(value: Any) -> Any:
         return sorted(map(plain, value))
     if isinstance(value, float):
         return value if -_INFINITY < value < _INFINITY else None
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return str(value)
+    return value if isinstance(value, (int, str)) else str(value)
 
 
 class _Quoter:

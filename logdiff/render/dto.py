@@ -92,7 +92,8 @@ class RunReport(_Part):
         "nothing was seen."
     )
     evidence: dict[str, list[Place]] = Field(
-        description="Lines that prove a fact, by its name, at most 20 each."
+        description="Lines that prove a fact, by its name or that of its family (args for "
+        "args.max_num_seqs, all of which one line prints), at most 20 each."
     )
 
 

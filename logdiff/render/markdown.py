@@ -11,12 +11,13 @@ from logdiff.render._columns import cut, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from logdiff.render._outline import Item, Node
+    from logdiff.render._outline import Item, Node, Shown
 
 _MOST_LINES = 60
 _MOST_ITEMS = 5
 _MOST_PROVEN_ITEMS = 2
 _MOST_TREE_LINES = 12
+_MOST_GAP_NAMES = 8
 _FEWEST_DIFFERENCES = 3
 _TABLE_LINES = 7
 """What the table of differences takes besides its rows."""
@@ -34,8 +35,8 @@ def render(document: dict[str, Any], options: Options) -> str:
     """Give the report as Markdown; everything, if verbose."""
     verbose = options.verbose > 0
     lines = _verdict(document)
-    lines += _plan(document, verbose)
-    lines += _story(document, verbose)
+    plan, shown = _plan(document, verbose)
+    lines += [*plan, *_story(document, shown, verbose)]
     ending = _unknowns(document, verbose) + _closing(document, verbose)
     if verbose:
         lines += _findings(document)
@@ -93,40 +94,47 @@ def _longest_backticks(text: str) -> int:
 def _verdict(document: dict[str, Any]) -> list[str]:
     status = document["verdict"]["status"].upper()
     lines = [f"## {status}: {prose(_phrases.sentence(document))}", ""]
+    file = _phrases.shared_file(document).rpartition("/")[2]
+    labels = {name: file + label for name, label in _phrases.labels(document).items()}
     for name in ("bad", "good"):
         run = document[name]
         if run:
             title = _phrases.role(document, name)
             summary = prose(_phrases.run_summary(run))
-            lines.append(f"- **{title}** {code(run['label'])}: {summary}")
+            lines.append(f"- **{title}** {code(labels[name])}: {summary}")
     return lines
 
 
-def _plan(document: dict[str, Any], verbose: bool) -> list[str]:
+def _plan(document: dict[str, Any], verbose: bool) -> tuple[list[str], Shown]:
     items = _outline.items(document)
+    quoted: set[str] = set()
     if not items:
-        return []
+        return [], _outline.shown_by((), quoted)
     lines = ["", "### Do this", ""]
     shown = items if verbose else items[:_MOST_ITEMS]
     for number, item in enumerate(shown, 1):
-        lines += _item(document, item, number, verbose)
+        lines += _item(document, item, number, quoted, verbose)
     if len(items) > len(shown):
         lines += ["", f"{_phrases.count(len(items) - len(shown), 'more fix', 'more fixes')}."]
-    return lines
+    # Whoever asks for everything is told everything in its place.
+    return lines, _outline.shown_by(() if verbose else shown, set() if verbose else quoted)
 
 
-def _item(document: dict[str, Any], item: Item, number: int, verbose: bool) -> list[str]:
-    reasons = list(dict.fromkeys(fix["reason"] for fix in item.fixes if fix["reason"]))
+def _item(
+    document: dict[str, Any], item: Item, number: int, quoted: set[str], verbose: bool
+) -> list[str]:
+    reasons = _outline.item_reasons(document, item, everything=verbose)
     place = _outline.item_place(item)
     words = f"**{item.first['kind']}** {_outline.item_words(item, code)}"
     words += f" in {code(place)}" if place else ""
     words += f" ({item.first['confidence']})" if item.advised else " (**not advised**)"
-    if reasons and (verbose or not item.advised):
-        words += f": {prose('; '.join(reasons))}"
+    words += f": {prose('; '.join(reasons))}" if reasons else ""
+    refs = "" if verbose else _outline.printed_in(document, item)
+    words += f", {refs}" if refs else ""
     lines = [f"{number}. {words}"]
     indent = " " * (len(str(number)) + 2)
-    if verbose or (item.advised and number <= _MOST_PROVEN_ITEMS):
-        proof = _proof(document, item, verbose)
+    if verbose or (item.advised and number <= _MOST_PROVEN_ITEMS and not refs):
+        proof = _proof(document, item, quoted, verbose)
         lines += _fenced(proof, indent=indent) if proof else []
     for fix in item.fixes if verbose else ():
         if fix["diff"]:
@@ -134,13 +142,15 @@ def _item(document: dict[str, Any], item: Item, number: int, verbose: bool) -> l
     return lines
 
 
-def _proof(document: dict[str, Any], item: Item, verbose: bool) -> list[str]:
+def _proof(document: dict[str, Any], item: Item, quoted: set[str], verbose: bool) -> list[str]:
     options = [_outline.option(fix) for fix in item.fixes]
-    lines = _quotes(document, _outline.item_proof(document, item), options)
-    expected = _outline.confirmations(item)
-    if verbose or len(expected) == 1:
-        lines += [f"expect: {_outline.message(line)}" for line in expected]
-    return lines
+    proof = _outline.item_proof(document, item)
+    refs = [_phrases.reference(document, place) for place in proof]
+    again = not verbose and bool(refs) and quoted.issuperset(refs)
+    quoted.update(refs)
+    lines = [] if again else _quotes(document, proof, options)
+    expected = _outline.expected(document, item, everything=verbose)
+    return [*lines, *(f"expect: {line}" for line in expected)]
 
 
 def _quotes(
@@ -155,14 +165,14 @@ def _quotes(
     return lines
 
 
-def _story(document: dict[str, Any], verbose: bool) -> list[str]:
+def _story(document: dict[str, Any], shown: Shown, verbose: bool) -> list[str]:
     bad = _outline.tree(document, "bad")
     good = _outline.tree(document, "good")
     quiet = _outline.quiet(document)
-    lines = [line for node in bad for line in _branch(document, node, "")]
+    lines = [line for node in bad for line in _branch(document, shown, node, "")]
     if good:
         lines.append("- In good itself:")
-        lines += [line for node in good for line in _branch(document, node, "  ")]
+        lines += [line for node in good for line in _branch(document, shown, node, "  ")]
     if not verbose and len(lines) > _MOST_TREE_LINES:
         hidden = len(lines) - _MOST_TREE_LINES
         lines = [*lines[:_MOST_TREE_LINES], f"- {hidden} more"]
@@ -171,10 +181,10 @@ def _story(document: dict[str, Any], verbose: bool) -> list[str]:
     return ["", "### What happened" if bad else "### Seen", "", *lines] if lines else []
 
 
-def _branch(document: dict[str, Any], node: Node, indent: str) -> list[str]:
-    lines = [f"{indent}- **{prose(node.rule)}** {prose(_outline.told(node, document))}"]
+def _branch(document: dict[str, Any], shown: Shown, node: Node, indent: str) -> list[str]:
+    lines = [f"{indent}- **{prose(node.rule)}** {prose(_outline.told(node, document, shown))}"]
     for child in node.children:
-        lines += _branch(document, child, f"{indent}  ")
+        lines += _branch(document, shown, child, f"{indent}  ")
     return lines
 
 
@@ -187,8 +197,9 @@ def _findings(document: dict[str, Any]) -> list[str]:
         lines += ["", f"#### {prose(finding['id'])} ({level})", "", prose(finding["title"])]
         if finding["explanation"]:
             lines += ["", prose(finding["explanation"])]
+        options = _outline.finding_options(document, finding)
         if finding["evidence"]:
-            lines += ["", *_fenced(_quotes(document, finding["evidence"], ()))]
+            lines += ["", *_fenced(_quotes(document, finding["evidence"], options))]
     return lines
 
 
@@ -212,8 +223,9 @@ def _unknowns(document: dict[str, Any], verbose: bool) -> list[str]:
         f"{prose(error['message'])}"
         for error in document["coverage"]["read_errors"]
     ]
+    most = len(document["coverage"]["not_reached"]) if verbose else _MOST_GAP_NAMES
     gaps = [
-        f"- {prose(why)}: {prose(_phrases.listing(names, len(names) if verbose else 6))}"
+        f"- not reached, so not missing ({prose(why)}): {prose(_phrases.listing(names, most))}"
         for why, names in _outline.gaps(document)
     ]
     skipped = [
@@ -221,7 +233,7 @@ def _unknowns(document: dict[str, Any], verbose: bool) -> list[str]:
         for why, names in _outline.unjudged(document)
     ]
     if not verbose:
-        errors, gaps, skipped = errors[:1], gaps[:2], skipped[:2]
+        errors, gaps, skipped = errors[:1], gaps[:3], skipped[:2]
     lines = [*errors, *gaps, *skipped]
     return ["", "### Not judged", "", *lines] if lines else []
 

@@ -18,19 +18,23 @@ BEGINNING = """\
 start-up are not used in bad, which computes NaN.
 
 - **bad** `pair.log#1`: vllm 0.6.3, 4 workers, log ends during profiling
-- **good** `pair.log#2`: vllm 0.6.3, 4 workers, served 78 min, then ran out of memory; \
-1,503 lines pasted twice, counted once
+- **good** `pair.log#2`: vllm 0.6.3, 4 workers, served 78 min, then ran out of memory; 1,503 \
+lines pasted twice, counted once
 
 ### Do this
 
-1. **patch** stop deploying `model_runner.py`, `qwen3_5.py` over the image's own files (likely)
+1. **patch** stop deploying `model_runner.py` over the image's own file (likely): The image \
+brings this file; the submission replaces it with another version.
    ```text
    bad:40: model_runner.py:1119 Starting to load model /model...  (4 of 4 workers)
    good:238: model_runner.py:1074 Starting to load model /model...  (4 of 4 workers)
-   expect: model_runner.py:1074 Starting to load model
    ```
-2. **config** `--max-num-seqs 1 → 2`, `--max-num-batched-tokens unset → 4096`, \
-`--enable-chunked-prefill unset → true`, `--max-seq-len-to-capture 8192 → 32768` (likely)
+2. **patch** stop deploying `qwen3_5.py` over the image's own file (likely)
+3. **config** `--max-num-seqs 1 → 2`, `--max-num-batched-tokens unset → 4096`, \
+`--enable-chunked-prefill unset → true`, `--max-seq-len-to-capture 8192 → 32768` (likely), \
+bad:11, good:210
+4. **config** `--gpu-memory-utilization 0.9 → 0.95` (**not advised**): good itself ran out of \
+memory with 0.95 while its KV cache was 5 % full.
 """
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from logdiff.model import Fix, Place, Report
 from logdiff.render import Options
 from logdiff.render._columns import columns
+from logdiff.render._outline import excerpt
+from logdiff.render._phrases import shell_word
 from logdiff.render.document import build, build_inspection
 from logdiff.render.text import ascii_fallback, render, render_inspect
 from tests.render.synthetic import (
@@ -28,52 +31,49 @@ from tests.render.test_columns import ANY_TEXT
 FIRST_SCREEN = """\
 FAIL  The two images do not run the same model code; the fused kernels that good
       uses at start-up are not used in bad, which computes NaN.
-      bad   pair.log#1  vllm 0.6.3, 4 workers, log ends during profiling
-      good  pair.log#2  vllm 0.6.3, 4 workers, served 78 min, then ran out of
-                        memory; 1,503 lines pasted twice, counted once
+      pair.log
+      bad   #1  vllm 0.6.3, 4 workers, log ends during profiling
+      good  #2  vllm 0.6.3, 4 workers, served 78 min, then ran out of memory
 
 Do this
- 1  patch   stop deploying model_runner.py, qwen3_5.py over the image's   likely
-            own files
-            bad:40    model_runner.py:1119 Starting to load mod…  4 of 4 workers
-            good:238  model_runner.py:1074 Starting to load mod…  4 of 4 workers
-            expect    model_runner.py:1074 Starting to load model
- 2  config  --max-num-seqs 1 → 2, --max-num-batched-tokens unset → 4096,  likely
-            --enable-chunked-prefill unset → true, --max-seq-len-to-capture
-            8192 → 32768
-            bad:11    …max_num_seqs=1 …max_num_batched_tokens=None …
-            good:210  …max_num_seqs=2 …max_num_batched_tokens=4096 …
- 3  config  --gpu-memory-utilization 0.9 → 0.95: not advised
-            good itself ran out of memory with 0.95 while its KV cache was 5 %
-            full.
+ 1  patch   stop deploying model_runner.py over the image's own file      likely
+    The image brings this file; the submission replaces it with another version.
+    bad:40    model_runner.py:1119 Starting to load model /mode…  4 of 4 workers
+    good:238  model_runner.py:1074 Starting to load model /mode…  4 of 4 workers
+ 2  patch   stop deploying qwen3_5.py over the image's own file           likely
+    bad:40 and good:238, quoted above
+ 3  config  --max-num-seqs 1 → 2, --max-num-batched-tokens unset → 4096,  likely
+            --enable-chunked-prefill unset → true,
+            --max-seq-len-to-capture 8192 → 32768 (bad:11, good:210)
+ 4  config  --gpu-memory-utilization 0.9 → 0.95: not advised
+    good itself ran out of memory with 0.95 while its KV cache was 5 % full.
 
 What happened
-  ● source-drift             model_runner.py is not the same file in the two
-    │                        images (bad:40)
-    ├ kernel-not-loaded      4 × good uses … at start-up, bad does not: fused
-    │                        MoE prefill; likely: fused GDN decode, fused GDN
-    │                        prefill, FA2 packed prefill
-    ├ kernel-fallback        MoE falls back to pure PyTorch, 19 times: vendorlib
-    │                        has no moe_topk_softmax (bad:97)
-    └ nan-output             NaN in layers 0, 1, 2, 4: 99.91–100 % of the values
-                             of GatedDeltaNet (bad:90)
-  ● weights-differ           15.2 → 14.1 GB per worker: the vision part is not
-                             loaded in bad (likely, bad:78)
+  ● source-drift  model_runner.py is not the same file in the two images
+    ├ kernel-not-loaded  4 × good uses … at start-up, bad does not: certain:
+    │   fused MoE prefill; likely: fused GDN decode, fused GDN prefill, FA2
+    │   packed prefill
+    ├ kernel-fallback  MoE falls back to pure PyTorch, 19 times: vendorlib has
+    │   no moe_topk_softmax (bad:97)
+    └ nan-output  NaN in layers 0, 1, 2, 4: 99.91–100 % of the values of
+        GatedDeltaNet (bad:90)
+  ● weights-differ  15.2 → 14.1 GB per worker: the vision part is not loaded in
+      bad (likely, bad:78)
   ● launch-arguments-differ  six launch arguments are not those of good (likely,
-                             bad:11)
-  In good itself
-  ○ baseline-unhealthy       good ran out of memory on 3 of 4 devices after
-                             serving 78 min (good:1480)
-  2 more at info level: -v shows them
+      bad:11)
+  ○ baseline-unhealthy  good ran out of memory on 3 of 4 devices after serving
+      78 min (good:1480)
 
-Not judged
+Not reached, so not missing
   the bad log ends during profiling: KV cache size, HTTP statuses, throughput,
   FA2 paged decode, FA2 chunked prefill, MoE decode, GDN decode
+
+Not judged
   3 checks not made: needs the patch script: --patch FILE; needs the launch
   file: --launch FILE; bad has no fact kv
 
-FAIL  3 root causes, 6 consequences, 3 fixes. First: stop deploying model_runne…
-Next:  add -v                              all evidence, 7 differences
+FAIL  3 root causes, 3 consequences, 4 fixes. First: stop deploying model_runne…
+Next:  add -v  all evidence, 2 more findings, 7 differences
        docker logs -t NAME > bad.log 2>&1  the whole log: this one is cut off
 """
 
@@ -94,6 +94,7 @@ pair.log, 676 KiB, 2 runs in one file
 
 Next:  logdiff compare "pair.log#2" "pair.log#1"
          if the first one is the known-good run
+       logdiff diagnose "pair.log#1"  what is wrong with that one alone
 """
 
 
@@ -113,7 +114,7 @@ UNJUDGED  Nothing in this log could be judged.
           log   empty.log#1  engine not recognised, no start of a server seen
 
 UNJUDGED  this is not a pass
-Next:  logdiff inspect "empty.log"  what is in the log
+Next:  logdiff inspect empty.log  what is in the log
 """
     )
 
@@ -128,8 +129,8 @@ def test_a_pass_says_so_and_little_else() -> None:
     text = show(report, 120)
     assert text.startswith("PASS  Nothing was found that makes this run fail.\n")
     assert "served 78 min until the log ends" in text
-    assert "Seen\n  1 at info level: -v shows them\n" in text
-    assert text.endswith("PASS  no findings\nNext:  add -v  all evidence\n")
+    assert "Seen" not in text
+    assert text.endswith("PASS  no findings\nNext:  add -v  all evidence, 1 finding\n")
 
 
 def test_a_run_that_is_judged_alone_is_not_called_bad() -> None:
@@ -158,13 +159,13 @@ def test_everything_when_verbose() -> None:
     )
     assert (
         """\
-  fact                         good    bad    change
+  fact                         good    bad
   args.enable_chunked_prefill  true    unset
-  args.gpu_memory_utilization  0.95    0.9    -0.05
+  args.gpu_memory_utilization  0.95    0.9 (-0.05)
 """
         in text
     )
-    assert "  weights.gb                   15.2    14.1   -1.1 GB (GiB)\n" in text
+    assert "  weights.gb                   15.2    14.1 (-1.1 GB (GiB))\n" in text
     assert "352 not understood, 1,503 pasted twice" in text
     assert "patch-overrides-image: needs the patch script: --patch FILE" in text
     assert "add -v" not in text
@@ -172,7 +173,7 @@ def test_everything_when_verbose() -> None:
 
 def test_long_reports_are_cut_on_the_first_screen(heavy_document: dict[str, Any]) -> None:
     text = render(heavy_document, Options())
-    assert "    37 more fixes: -v\n" in text
+    assert "    38 more fixes: -v\n" in text
     assert "  35 more: -v shows them\n" in text
     everything = render(heavy_document, Options(verbose=1))
     assert "VARIABLE_39 a → b" in everything
@@ -182,16 +183,124 @@ def test_long_reports_are_cut_on_the_first_screen(heavy_document: dict[str, Any]
 
 def test_findings_of_one_rule_are_folded_by_confidence() -> None:
     report = Report(make_run("good"), make_run("bad"))
+    title = "the kernel called {} is not used by the run that is judged"
     report.findings = [
-        finding("kernel-not-loaded", name, "high", sure, f"kernel {name} is not used", [])
+        finding("kernel-not-loaded", name, "high", sure, title.format(name), [])
         for name, sure in (("A", "certain"), ("B", "certain"), ("C", "possible"))
     ]
-    assert "3 × kernel … is not used: A, B; possible: C\n" in show(report)
+    shared = "the kernel called … is not used by the run that is judged"
+    assert f"3 × {shared}: certain: A, B; possible: C\n" in show(report, 120)
     report.findings.pop()
-    assert "2 × kernel … is not used: A, B\n" in show(report)
+    assert f"2 × {shared}: A, B\n" in show(report, 120)
     for item in report.findings:
         item.confidence, item.title = "likely", f"{item.subject}!"
-    assert "kernel-not-loaded  A, B (likely)\n" in show(report)
+    assert "kernel-not-loaded  A!, B! (likely)\n" in show(report)
+
+
+def test_names_are_told_without_their_source_line_where_they_are_clear() -> None:
+    report = Report(make_run("good"), make_run("bad"))
+    report.findings = [
+        finding("kernel-not-loaded", f"{name} (k.py:{line})", "high", "likely", "t " * 30, [])
+        for line, name in enumerate(("prefill", "decode"), 1)
+    ]
+    report.not_reached = [
+        {"fact": "kernels", "what": name, "why": f"bad ends before serving, {why}"}
+        for name, why in (("decode (k.py:9)", "in which good prints it"), ("paged (k.py:7)", ""))
+    ]
+    shown = show(report)
+    assert "prefill, decode (k.py:2)\n" in shown
+    assert (
+        "Not reached, so not missing\n  bad ends before serving: decode (k.py:9), paged\n" in shown
+    )
+
+
+def test_what_is_to_be_done_is_not_told_again() -> None:
+    report = Report(make_run("good"), make_run("bad"))
+    report.findings = [
+        finding("launch-arg-changed", name, "medium", "certain", f"--{name} {arrow}", [])
+        for name, arrow in (("seed", "1 → 2"), ("swap", "8 → 4 (no effect)"))
+    ]
+    report.fixes = [fix("config", "--seed", "set", 1, 2, confidence="likely")]
+    report.findings[0].fixes = [report.fixes[0].id]
+    told = "launch-arg-changed  see 1 above; also --swap 8 → 4 (no effect)\n"
+    assert told in show(report)
+    assert told not in show(report, verbose=1)
+    assert "--seed 1 → 2" in show(report, verbose=1)
+    report.findings.pop()
+    assert "launch-arg-changed  see 1 above\n" in show(report)
+
+
+def test_a_line_is_quoted_once_on_the_first_screen() -> None:
+    report = Report(None, bad_run())
+    report.fixes = [fix("env", name, "set", None, "1", reason="so") for name in ("A", "B")]
+    report.findings = [
+        finding("r", None, "high", "certain", "NaN", [(report.bad, seen(90))]),
+    ]
+    report.findings[0].fixes = [change.id for change in report.fixes]
+    text = show(report)
+    assert text.count("log:90  qwen3_5.py:445 NaN in prefill") == 1
+    assert "    so\n    log:90, quoted above\n" in text
+    assert "● r  NaN\n" in text
+    assert "● r  NaN (log:90)\n" in show(report, verbose=1)
+
+
+def test_a_consequence_is_cut_to_two_lines_and_keeps_how_sure_it_is() -> None:
+    report = Report(None, make_run("bad"))
+    cause = finding("cause", None, "high", "certain", "first", [])
+    effect = finding("effect", None, "high", "likely", "word " * 60 + "end", [], (cause,))
+    report.findings = [cause, effect]
+    lines = show(report, 60).split("\n")
+    start = lines.index("  ● cause  first")
+    assert lines[start + 1].startswith("    └ effect  word")
+    assert lines[start + 2].endswith("… (likely)")
+    assert lines[start + 3] == ""
+    assert "word end (likely)" in show(report, 60, verbose=1).replace("\n        ", " ")
+
+
+@pytest.mark.parametrize(
+    ("line", "width", "shown"),
+    [
+        (
+            "x.py:1 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB. \
+GPU 0 has a total capacity of 31.72 GiB of which 50.92 MiB is free. Of the rest",
+            110,
+            "x.py:1 OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB. \
+GPU 0 has a total …50.92 MiB is free",
+        ),
+        ("a.b.SomeError: it is wrong", 20, "SomeError: it is wr…"),
+        ("no figures in these many words", 12, "no figures…"),
+        ("Namespace(seed=1, host=None, max_num_seqs=2)", 30, "…max_num_seqs=2 …"),
+        ("{'max_num_seqs': 192, 'model': 'x y'}", 30, "…'max_num_seqs': 192 …"),
+    ],
+)
+def test_excerpts_keep_what_matters(line: str, width: int, shown: str) -> None:
+    assert excerpt(line, width, ["max_num_seqs"]) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("a/b-1.log", "a/b-1.log"),
+        ("-x.log", "./-x.log"),
+        ("-", "-"),
+        ("two words.log#2", '"two words.log#2"'),
+        ("it's $1.log", r"'it'\''s $1.log'"),
+        ("日志.log", '"日志.log"'),
+        ("a\x1b'b\udcff", r"$'a\x1b\'b\xff'"),
+    ],
+)
+def test_paths_are_quoted_for_a_shell(name: str, word: str) -> None:
+    assert shell_word(name) == word
+
+
+def test_a_long_command_can_be_copied() -> None:
+    run = make_run("bad", f"{'long name ' * 6}.log")
+    run.log.sections.append(run.section)
+    text = render_inspect(build_inspection([(run.log, 1)]), Options())
+    command = text.partition("Next:  ")[2].partition("if the first")[0]
+    first = f"{'long name ' * 6}.log#1"
+    assert "\\\n" in command
+    assert shlex.split(command.replace("\\\n", "")) == ["logdiff", "compare", first, first]
 
 
 def test_a_cause_at_info_level_is_shown_with_its_consequence_and_suppressed_ones_are_not() -> None:
@@ -202,7 +311,7 @@ def test_a_cause_at_info_level_is_shown_with_its_consequence_and_suppressed_ones
     hidden.suppressed = True
     report.findings = [cause, effect, hidden]
     text = show(report)
-    assert "  ● cause     a small thing\n    └ effect  a big thing\n" in text
+    assert "  ● cause  a small thing\n    └ effect  a big thing\n" in text
     assert "accepted" not in text
     assert "suppressed" in show(report, verbose=1)
 
@@ -222,7 +331,10 @@ def test_a_circle_of_causes_does_not_hang() -> None:
     ("change", "words"),
     [
         (fix("env", "VLLM_USE_V1", "set", None, "0"), "VLLM_USE_V1 unset → 0"),
-        (fix("config", "--enforce-eager", "add", None, new=True), "add --enforce-eager"),
+        (
+            fix("config", "--enforce-eager", "add", None, new=True),
+            "add --enforce-eager (unset → on)",
+        ),
         (fix("config", "--seed", "add", None, 7), "add --seed 7"),
         (fix("config", "--seed", "remove", 7), "remove --seed 7"),
         (fix("package", "torch-npu", "add", None, "2.1"), "install torch-npu 2.1"),
@@ -279,7 +391,7 @@ def test_lines_are_quoted_without_what_was_put_before_them(line: str, shown: str
     report.findings = [finding("r", None, "high", "certain", "t", [(bad, seen(4, 1, ()))])]
     report.findings[0].fixes = [change.id]
     document = build(report, lambda run, _: Place(run.role, "x", 4, 1, (), line))
-    assert f"          log:4  {shown}\n" in render(document, Options())
+    assert f"    log:4  {shown}\n" in render(document, Options())
 
 
 @example("\x1b[31m\u202e日志\u0301👩\u200d💻\ud800\n\t")
@@ -325,7 +437,7 @@ def test_an_inspection_of_one_run_with_several_starts() -> None:
     assert "start 1" in text
     assert "kv                capacity" not in text
     assert "started 2 times" in text
-    assert text.endswith('Next:  logdiff diagnose "pair.log"  what is wrong with it\n')
+    assert text.endswith("Next:  logdiff diagnose pair.log  what is wrong with it\n")
 
 
 def test_signs_that_a_stream_cannot_encode_have_ascii_equivalents() -> None:

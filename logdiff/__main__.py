@@ -1,0 +1,5 @@
+"""``python -m logdiff``."""
+
+from logdiff.cli import main
+
+main()

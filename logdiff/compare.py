@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from logdiff import arguments
 from logdiff.model import STAGES, Difference, Evidence
+from logdiff.redact import MASK
 from logdiff.words import tokens
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _arguments(good: Run, bad: Run) -> list[dict[str, Any]] | None:
                 "bad": right,
                 "governs": arguments.governs(name),
                 "no_effect": arguments.no_effect(name, eager),
+                "secret": MASK in repr((left, right)),
                 "_evidence": [(run, e) for run in (bad, good) for e in run.life.evidence["args"]],
             }
         )

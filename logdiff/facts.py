@@ -5,7 +5,6 @@ The names and shapes are those of :data:`logdiff.facts_table.FACTS`.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from logdiff.extract.observations import median
@@ -30,13 +29,15 @@ _CONSEQUENCES = (
     "EngineGenerateError",
     "CancelledError",
 )
-_CONSEQUENCE_TEXT = re.compile(
-    r"Engine core initialization failed|Engine process failed to start|Worker failed with error"
-    r"|Caught handled exception|WorkerProc initialization failed|cancelled$"
-    r"|.{0,400}\bsee (?:the )?(?:root cause|stack ?trace)",
-    re.IGNORECASE | re.DOTALL,
+_ECHO_STARTS = (
+    "engine core initialization failed",
+    "engine process failed to start",
+    "worker failed with error",
+    "workerproc initialization failed",
+    "caught handled exception",
 )
-"""How those begin that pass on what another process said, or that were called off because of it."""
+_ECHO_PHRASES = ("see stack trace", "see the stack trace", "see root cause", "see the root cause")
+"""What those say that pass on the error of another process."""
 _MIB = {"B": 2.0**-20, "KiB": 2.0**-10, "MiB": 1.0, "GiB": 1024.0, "TiB": 2.0**20}
 _MIB |= {"bytes": 2.0**-20, "KB": 2.0**-10, "MB": 1.0, "GB": 1024.0}
 _LONGEST_MESSAGE = 400
@@ -46,7 +47,6 @@ _UNCAUGHT_LINES = 3
 _FAREWELL_LINES = 40
 """Lines that Python and torch may print after it, none of them with a logger's prefix: leaked
 semaphores, process groups that were not destroyed."""
-_ENGINE_PATH = re.compile(r"(?:^|/)vllm(?:/.*)?/\w+\.py$")
 _CLIENTS = ("openai.", "requests.", "httpx.", "aiohttp.client", "urllib3.", "urllib.error.")
 """Libraries of clients, which print tracebacks too; no server dies of them."""
 
@@ -184,7 +184,7 @@ class _Derivation:
         known = (
             version
             or any(signal in self.seen.groups for signal in _ENGINE_SIGNALS)
-            or any(map(_ENGINE_PATH.search, self.seen.tracebacks.paths.values()))
+            or any("/vllm/" in path for path in self.seen.tracebacks.paths.values())
         )
         self.set("engine.name", "vllm" if known else None, proof)
         self.set("engine.version", version, proof)
@@ -542,8 +542,7 @@ class _Derivation:
         raised = [
             r
             for r in self.seen.tracebacks.raised.values()
-            if r.kind.rpartition(".")[2] not in _CONSEQUENCES
-            and not _CONSEQUENCE_TEXT.match(r.message)
+            if r.kind.rpartition(".")[2] not in _CONSEQUENCES and not _is_echo(r.message)
         ]
         raised.sort(key=lambda r: r.first.line)
         places = {sign.place for sign in signs if sign.place}
@@ -578,6 +577,16 @@ _ENGINE_SIGNALS = (
     "engine-died",
     "engine-ready",
 )
+
+
+def _is_echo(message: str) -> bool:
+    """Whether an exception passes on what another process said, or was called off with it."""
+    text = message.lower()
+    return (
+        text == "cancelled"
+        or text.startswith(_ECHO_STARTS)
+        or any(phrase in text for phrase in _ECHO_PHRASES)
+    )
 
 
 def _harmless(name: str, value: object) -> object:

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from logdiff import compare
-from tests.reasoning import HEAD, run_of, text
+from tests.reasoning import HEAD, judge, run_of, text
 
 LOADED = "INFO 05-02 10:01:00 model_runner.py:1067] Loading model weights took {} GB"
 SCAN = "INFO 05-02 10:01:10 helio_scan.py:90] Using fused Helio scan prefill operator"
 MOE = "INFO 05-02 10:01:11 helio_moe.py:120] Using Helio grouped MoE operator: tokens=2048"
-BLOCKS = "INFO 05-02 10:01:30 distributed_gpu_executor.py:57] # GPU blocks: 4120, # CPU blocks: 2048"
+BLOCKS = (
+    "INFO 05-02 10:01:30 distributed_gpu_executor.py:57] # GPU blocks: 4120, # CPU blocks: 2048"
+)
 SERVING = "INFO:     Application startup complete."
 PAGED = "INFO 05-02 10:02:30 helio_attn.py:57] Using Helio paged decode: B=1 Hq=4"
 STOPPED = "INFO:     Application shutdown complete."
@@ -77,6 +79,14 @@ def test_other_secrets_are_another_argument() -> None:
     (item,) = changes(namespace("api_key='one', a=1"), namespace("api_key='two', a=1"))["arguments"]
     assert item["name"] == "api_key"
     assert {item["good"][:3], item["bad"][:3]} == {"***"}
+    assert item["secret"]
+
+
+def test_nobody_is_told_to_type_a_mask() -> None:
+    good, bad = (namespace(f"hf_token='not-real-{n}', seed=0") for n in (1, 2))
+    report = judge(bad, good)
+    assert [finding.subject for finding in report.findings] == ["hf_token"]
+    assert report.fixes == []
 
 
 def test_arguments_that_one_run_does_not_print_are_not_compared() -> None:
@@ -86,9 +96,13 @@ def test_arguments_that_one_run_does_not_print_are_not_compared() -> None:
 
 def test_an_argument_without_effect() -> None:
     eager = "enforce_eager={}, max_seq_len_to_capture={}"
-    (item,) = changes(namespace(eager.format(True, 1)), namespace(eager.format(True, 2)))["arguments"]
+    (item,) = changes(namespace(eager.format(True, 1)), namespace(eager.format(True, 2)))[
+        "arguments"
+    ]
     assert item["no_effect"]
-    (item,) = changes(namespace(eager.format(False, 1)), namespace(eager.format(False, 2)))["arguments"]
+    (item,) = changes(namespace(eager.format(False, 1)), namespace(eager.format(False, 2)))[
+        "arguments"
+    ]
     assert item["no_effect"] is None
 
 

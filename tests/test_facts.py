@@ -14,7 +14,9 @@ from logdiff.redact import fingerprint
 from tests.reasoning import HEAD, facts_of, holds_at_least, run_of, text
 
 LOADED = "INFO 05-02 10:01:00 model_runner.py:1067] Loading model weights took 11.4210 GB"
-BLOCKS = "INFO 05-02 10:01:30 distributed_gpu_executor.py:57] # GPU blocks: 4120, # CPU blocks: 2048"
+BLOCKS = (
+    "INFO 05-02 10:01:30 distributed_gpu_executor.py:57] # GPU blocks: 4120, # CPU blocks: 2048"
+)
 SERVING = "INFO:     Application startup complete."
 WORKER = "(VllmWorkerProcess pid=78) "
 METRICS = "INFO 05-02 10:05:{:02} metrics.py:345] Avg prompt throughput: 12.5 tokens/s, Avg generation throughput: {} tokens/s, Running: 1 reqs, Swapped: 0 reqs, Pending: 2 reqs, GPU KV cache usage: {}%, CPU KV cache usage: 0.0%."
@@ -75,7 +77,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
         HEAD + text("WARNING 05-02 10:01:00 nimbus.py:77] Skipping loading visual.blocks.0.attn.qkv.weight", LOADED),
         {"weights.skipped": 1},
     ),
-    # null, [] and 0
+    # not seen, and nothing seen
     ("before the weights", HEAD, {"kernels": None, "kernels.fallback": None, "ops_missing": None, "nan": None, "oom": [], "kv": None, "http": None, "throughput": None}),
     ("after the weights", HEAD + text(LOADED, "INFO 05-02 10:01:02 worker.py:1] on"), {"kernels": [], "kernels.fallback": [], "ops_missing": [], "nan": None, "reached": "profile"}),
     ("weights and nothing after", HEAD + text(LOADED), {"kernels": None, "reached": "weights"}),
@@ -94,7 +96,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "a path is no kernel",
-        HEAD + text(LOADED, '/opt/helio/lib/python3/site-packages/helio/cuda/__init__.py:51: FutureWarning: The helio kernel package is deprecated.', "INFO 05-02 10:01:02 worker.py:1] on"),
+        HEAD + text(LOADED, "/opt/helio/lib/python3/site-packages/helio/cuda/__init__.py:51: FutureWarning: The helio kernel package is deprecated.", "INFO 05-02 10:01:02 worker.py:1] on"),
         {"kernels": []},
     ),
     (
@@ -216,6 +218,14 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
         ),
         {"engine_dead": {"error": "FileNotFoundError: no shard 3"}},
     ),
+    *(
+        (
+            f"an echo: {echo[:20]}",
+            text("ERROR 05-02 11:00:00 [core.py:9] EngineCore failed to start.", f"ERROR 05-02 11:00:00 [core.py:9] RuntimeError: {echo}"),
+            {"reached": "dead", "engine_dead": {"error": None}},
+        )
+        for echo in ("cancelled", "Engine core initialization failed. See root cause above.", "Worker failed with error 'x'", "gone. See stack trace for the root cause.")
+    ),
     (
         "a worker that was killed",
         HEAD + text(SERVING, "(EngineCore pid=8) ERROR 05-02 11:00:00 [multiproc_executor.py:315] Worker proc VllmWorker-1 died unexpectedly (exit code: -9), shutting down executor.", "(EngineCore pid=8) ERROR 05-02 11:00:02 [core.py:1512] EngineCore encountered a fatal error.", "(EngineCore pid=8) ERROR 05-02 11:00:02 [core.py:1512] RuntimeError: cancelled"),
@@ -263,14 +273,16 @@ def test_the_place_of_a_figure_is_its_line() -> None:
 
 
 def test_a_family_of_arguments_shares_its_line() -> None:
-    life = run_of(HEAD + text("INFO 05-02 10:00:09 api_server.py:529] args: Namespace(seed=0)")).life
+    life = run_of(
+        HEAD + text("INFO 05-02 10:00:09 api_server.py:529] args: Namespace(seed=0)")
+    ).life
     assert [e.mark.line for e in life.proof("args.seed")] == [2]
     assert life.proof("args.unheard_of") == []
 
 
 # Secrets
 
-SECRET = "not-a-real-secret-0042"  # noqa: S105
+SECRET = "not-a-real-secret-0042"
 
 
 def arguments(values: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def screen(log: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def minute(facts: dict[str, Any]) -> float:
-    return round(facts["serving_seconds"] / 60, 1)
+    return float(facts["serving_seconds"]) / 60
 
 
 def exceptions(run: dict[str, Any]) -> int:
@@ -128,9 +128,7 @@ CHECKS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     ),
     "custom_op_missing": check_missing,
     "engine": lambda run, wanted: holds_at_least(run["engine"], wanted),
-    "engine_dead": lambda run, wanted: holds_at_least(
-        bool(run["facts"]["engine_dead"]), wanted
-    ),
+    "engine_dead": lambda run, wanted: holds_at_least(bool(run["facts"]["engine_dead"]), wanted),
     "generation_tokens_per_s_max": lambda run, wanted: holds_at_least(
         run["facts"]["throughput"]["max"], wanted
     ),
@@ -146,9 +144,7 @@ CHECKS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "moe_fallback": check_fallback,
     "multimodal": lambda run, wanted: holds_at_least(run["facts"]["multimodal"], wanted),
     "nan": check_nan,
-    "repeated_lines": lambda run, wanted: holds_at_least(
-        run["logs"][0]["repeated_lines"], wanted
-    ),
+    "repeated_lines": lambda run, wanted: holds_at_least(run["logs"][0]["repeated_lines"], wanted),
     "repeated_physical_lines": lambda run, wanted: holds_at_least(
         run["logs"][0]["repeated_physical_lines"], wanted
     ),
@@ -163,9 +159,7 @@ ELSEWHERE = {"oom", "started_serving"}
 
 
 @pytest.mark.parametrize("role", ["good", "bad"])
-def test_every_figure_of_a_run(
-    role: str, report: dict[str, Any], expected: dict[str, Any]
-) -> None:
+def test_every_figure_of_a_run(role: str, report: dict[str, Any], expected: dict[str, Any]) -> None:
     wanted = {key: value for key, value in expected[role].items() if key not in ELSEWHERE}
     assert wanted.keys() <= CHECKS.keys(), "expected.yaml says more than is checked"
     for key, value in wanted.items():
@@ -187,9 +181,7 @@ def test_the_start_of_serving_is_told_from_the_first_sign_of_it(
     assert report["good"]["facts"]["serving_seconds"] == pytest.approx(seconds, abs=15)
 
 
-def test_the_same_as_it_stands_in_json(
-    report: dict[str, Any], expected: dict[str, Any]
-) -> None:
+def test_the_same_as_it_stands_in_json(report: dict[str, Any], expected: dict[str, Any]) -> None:
     wanted = expected["as_json"]
     for role in ("good", "bad"):
         holds_at_least(report[role]["facts"], wanted[role], role)
@@ -214,7 +206,7 @@ def test_six_arguments_differ_and_no_seventh(
 
 
 def test_kernels_of_the_start_are_lost_and_those_of_serving_not_reached(
-    report: dict[str, Any]
+    report: dict[str, Any],
 ) -> None:
     lost = {
         f["subject"].rpartition("(")[2].rstrip(")"): f["confidence"]
@@ -306,7 +298,7 @@ def test_two_runs_give_the_same_bytes(
     here = command(capsys, *line).out
     assert here == command(capsys, *line).out
     # Another process has another hash seed.
-    other = subprocess.run(  # noqa: S603  # our own program
+    other = subprocess.run(
         [sys.executable, "-c", "from logdiff.cli import main; main()", *line],
         capture_output=True,
         check=True,
@@ -324,9 +316,7 @@ def test_inspect_lists_both_sections(log: str, capsys: pytest.CaptureFixture[str
     assert len(listed["logs"][0]["sections"]) == 2
 
 
-def test_sections_of_the_pair_must_be_named(
-    log: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sections_of_the_pair_must_be_named(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     result = command(capsys, "compare", log, log)
     assert result.status == 2
     assert f"{log}#1" in result.err

@@ -53,8 +53,8 @@ def parts(line: bytes) -> tuple[str | None, ...]:
         (b"\x1b[0;36m(Worker_TP1_EP1 pid=9)\x1b[0;0m INFO 11-04 08:47:49 [a.py:1] x",
          ("Worker_TP1_EP1 pid=9", "INFO", "11-04 08:47:49", "a.py", "1", "x")),
         # every part coloured (0.11 and later)
-        (b"\x1b[0;36m(EngineCore_DP0 pid=9)\x1b[0;0m \x1b[32mINFO\x1b[0m \x1b[90m11-04 08:47:49"
-         b"\x1b[0m \x1b[90m[a.py:1]\x1b[0m x",
+        ((b"\x1b[0;36m(EngineCore_DP0 pid=9)\x1b[0;0m \x1b[32mINFO\x1b[0m \x1b[90m11-04 08:47:49"
+         b"\x1b[0m \x1b[90m[a.py:1]\x1b[0m x"),
          ("EngineCore_DP0 pid=9", "INFO", "11-04 08:47:49", "a.py", "1", "x")),
         # an escape sequence within a part is no part of it
         (b"(Engine\x1b[0mCore pid=9) INFO 11-04 08:47:49 [a\x1b[1mb.py:1\x1b[0m2] x",
@@ -67,7 +67,7 @@ def parts(line: bytes) -> tuple[str | None, ...]:
          ("VllmWorkerProcess pid=2", None, None, None, None, "torn")),
         # a tag alone, and text behind a tag
         (b"(EngineCore_0 pid=219) ", ("EngineCore_0 pid=219", None, None, None, None, "")),
-        (b"(EngineCore_0 pid=219)   File \"a.py\", line 1",
+        (b'(EngineCore_0 pid=219)   File "a.py", line 1',
          ("EngineCore_0 pid=219", None, None, None, None, '  File "a.py", line 1')),
         # uvicorn
         (b"INFO:     Started server process [1]",
@@ -95,8 +95,8 @@ def test_levels(level: str) -> None:
     assert parts(f"{level}:     x".encode())[1] == level
 
 
-BAR = "Loading shards:  50% Completed | 1/2".encode()
-DONE = "Loading shards: 100% Completed | 2/2".encode()
+BAR = b"Loading shards:  50% Completed | 1/2"
+DONE = b"Loading shards: 100% Completed | 2/2"
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ DONE = "Loading shards: 100% Completed | 2/2".encode()
         (b"a\x1b", b"a"),
         (b"a\x1b[", b"a["),
         (b"a\x1b[31", b"a[31"),
-        (b"\x1b]unfinished", b"unfinished"),
+        (b"\x1b]unfinished", b"]unfinished"),
         ("█ 日志\x1b[0m".encode(), "█ 日志".encode()),
     ],
 )
 def test_clean_text(line: bytes, text: bytes) -> None:
     found = clean(line, 0)
-    assert found.text.removeprefix(b"]") == text.removeprefix(b"]")
+    assert found.text == text
     assert b"\x1b" not in found.text
     assert b"\x00" not in found.text
 
@@ -151,9 +151,9 @@ PIECES = st.sampled_from(
      b"\r", b"\xef\xbb\xbf", b"(Worker pid=3) ", b"INFO 05-02 10:00:01 a.py:12] ", b"INFO:     ",
      b"text", b" ", "日".encode(), b"\xff", b"[", b"12"]
 )  # fmt: skip
-RAW = st.lists(PIECES | st.binary(max_size=4).map(lambda b: b.replace(b"\n", b"")), max_size=12).map(
-    b"".join
-)
+RAW = st.lists(
+    PIECES | st.binary(max_size=4).map(lambda b: b.replace(b"\n", b"")), max_size=12
+).map(b"".join)
 
 
 @given(RAW, st.data())
@@ -219,7 +219,7 @@ def test_worker_name(tag: bytes, name: str) -> None:
     [
         (b"Received request cmpl-1: prompt: 'CUDA out of memory', params: x",
          b"Received request cmpl-1: prompt: "),
-        (b"Generated response cmpl-1: output: 'NaN', tokens", b"Generated response cmpl-1: output: "),
+        (b"Generated response a-1: output: 'NaN', tokens", b"Generated response a-1: output: "),
         (b"Received signal 15", b"Received signal 15"),
         (b"CUDA out of memory. prompt: x", b"CUDA out of memory. prompt: x"),
     ],

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import click
 
+_EPILOG = """\b
+Examples:
+  logdiff schema report > report.schema.json
+  logdiff schema rule                       for an editor that checks YAML
+"""
 
-@click.command()
+
+@click.command(epilog=_EPILOG)
 @click.argument("name", type=click.Choice(["report", "rule", "signal"]))
 def command(name: str) -> None:
     """Print a JSON Schema: of the report, of a rule file, or of a signal file."""

@@ -14,6 +14,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import logdiff
+from logdiff import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(logdiff.__file__))
 RULES_DIRECTORY = os.path.join(PACKAGE_DIRECTORY, "rules")
 
-_MAGIC = b"logdiff ruleset 1\n"
+_MAGIC = b"logdiff ruleset 2\n"
 """Starts a cache file; the number goes up when its layout changes."""
 _NUMBER_LENGTH = 4
 _HEADER_LENGTH = len(_MAGIC) + 2 * _NUMBER_LENGTH
@@ -228,18 +229,20 @@ def _number(value: int) -> bytes:
 
 
 def _packed(rules: RuleSet, key: bytes) -> bytes:
+    programs = patterns.programs(p[0] for signal in rules.signals for p in signal.patterns)
     # Marshal knows plain tuples only.
     signals = [tuple(signal) for signal in rules.signals]
     plain = [
         tuple(rule._replace(fixes=tuple(map(tuple, rule.fixes))))  # type: ignore[arg-type]
         for rule in rules.rules
     ]
-    body = key + marshal.dumps((signals, plain))
+    body = key + marshal.dumps((signals, plain, programs))
     return _MAGIC + _number(zlib.crc32(body)) + _number(len(key)) + body
 
 
 def _unpacked(payload: bytes) -> RuleSet:
-    signals, rules = marshal.loads(payload)  # noqa: S302  # checked: written by us, unchanged
+    signals, rules, programs = marshal.loads(payload)  # noqa: S302  # written by us, unchanged
+    patterns.remember(programs)
     return RuleSet([Signal(*signal) for signal in signals], list(map(_rule, rules)))
 
 

@@ -90,6 +90,10 @@ def _add(
     texts = {name: _text(value) for name, value in zip(names, fields, strict=True)}
     group = life.group(signal, (place, *fields), texts, place, shape.level)
     mark = batch.mark(index)
+    if group is None:
+        life.dropped[signal.id] += count
+        life.see_stage(signal, mark)
+        return
     group.count += count
     if not group.first.line or mark.line < group.first.line:
         group.first = mark

@@ -213,16 +213,14 @@ class Observations:
         texts: dict[str, str | None],
         place: str | None,
         level: str | None,
-    ) -> Group:
-        """The group of a signal for a key, made where it is new."""
+    ) -> Group | None:
+        """The group of a signal for a key, made where it is new; ``None`` past the limit."""
         groups = self.groups.setdefault(signal.id, {})
         group = groups.get(key)
         if group is None:
-            group = Group(texts, place, level)
-            if len(groups) < GROUP_LIMIT:
-                groups[key] = group
-            else:
-                self.dropped[signal.id] += 1
+            if len(groups) >= GROUP_LIMIT:
+                return None
+            group = groups[key] = Group(texts, place, level)
         return group
 
     def see_stage(self, signal: Signal, mark: Mark) -> None:
@@ -273,6 +271,8 @@ class Observations:
 
     def end_chunk(self) -> None:
         """Forget what was kept for order within one chunk."""
+        if self.tracebacks.dropped:
+            self.dropped["exceptions"] = self.tracebacks.dropped
         for series in self.series.values():
             series.forget_chunk()
 

@@ -22,7 +22,7 @@ from logdiff.model import Mark
 from logdiff.read import LINE_LIMIT, Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from logdiff.engine.ruleset import Signal
     from logdiff.envelopes import Unwrapped
@@ -36,6 +36,8 @@ _GAP_SECONDS = 600.0
 """A pause that makes a heading believable."""
 _SEARCH_BUDGET = 8
 """Times the size of the file that are read to look for repeated pastes."""
+_LEAST_SEARCH_BUDGET = 1 << 25
+"""Bytes that are read for it in a small file."""
 _LOOKS_AHEAD_LIMIT = 10_000
 """Times that the lines after a heading or an import are looked at."""
 _NAMED_LONG_LINES = 10
@@ -131,7 +133,7 @@ class Scanner:
     """Reads whole files with one set of signals."""
 
     def __init__(
-        self, signals: Iterable[Signal], unwrappers: Iterable[Callable[[bytes], Unwrapped | None]]
+        self, signals: Sequence[Signal], unwrappers: Iterable[Callable[[bytes], Unwrapped | None]]
     ) -> None:
         self.table = ShapeTable(Classifier(signals, unwrappers))
 
@@ -175,7 +177,7 @@ class _Reading:
         self.examined = 0
         """Line up to which jumps back in time were examined."""
         self.unexamined_jumps = 0
-        self.budget = _SEARCH_BUDGET * source.size
+        self.budget = max(_SEARCH_BUDGET * source.size, _LEAST_SEARCH_BUDGET)
 
     def take(self, chunk: Chunk) -> None:
         """Take the next chunk."""

@@ -11,11 +11,11 @@ import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from logdiff import records, sections
+from logdiff import patterns, records, sections
 from logdiff.extract import traceback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from logdiff.engine.ruleset import Signal
     from logdiff.envelopes import Unwrapped
@@ -28,7 +28,7 @@ Span = tuple[int, int]
 _WORD = re.compile(rb"\w+")
 _INNER_WORD = re.compile(rb"(?<=\W)\w+(?=\W)")
 """A word that a literal holds whole, so that a text with the literal has it as a word too."""
-_PROGRESS_BAR = re.compile(rb"\d+%\||\bit/s\b|\bs/it\b|\d+% Completed")
+_PROGRESS_BAR = re.compile(rb"\d%\||\bit/s\b|\bs/it\b|\d% Completed")
 
 
 class _Candidate(NamedTuple):
@@ -107,7 +107,7 @@ class Classifier:
 
     def __init__(
         self,
-        signals: Iterable[Signal],
+        signals: Sequence[Signal],
         unwrappers: Iterable[Callable[[bytes], Unwrapped | None]],
     ) -> None:
         self._unwrappers = tuple(unwrappers)
@@ -212,7 +212,7 @@ class Classifier:
     def _compile(self, source: bytes) -> re.Pattern[bytes]:
         pattern = self._compiled.get(source)
         if pattern is None:
-            pattern = self._compiled[source] = re.compile(source)
+            pattern = self._compiled[source] = patterns.compiled(source)
         return pattern
 
 

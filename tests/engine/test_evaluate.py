@@ -166,7 +166,10 @@ def test_the_death_of_good_is_told_and_never_fails() -> None:
     report = judge(HEAD + text(SERVING, "INFO:     Application shutdown complete."), good)
     about_good = {f.rule: f.severity for f in report.findings if f.run == "good"}
     assert about_good == {
-        "baseline-unhealthy": "medium", "engine-dead": "info", "oom-while-serving": "info"}  # fmt: skip
+        "baseline-unhealthy": "medium",
+        "engine-dead": "info",
+        "oom-while-serving": "info",
+    }
     assert report.status == "pass"
     assert [f for f in report.findings if f.run == "bad"] == []
 
@@ -242,7 +245,7 @@ fixes:
         (("set", "possible", "safe"), ("remove", "likely", "safe"), "remove", "remove it", "safe"),
     ],
 )
-def test_findings_that_want_opposite_things(  # noqa: PLR0917
+def test_findings_that_want_opposite_things(
     judged: Any,
     one: tuple[str, str, str],
     other: tuple[str, str, str],
@@ -311,8 +314,8 @@ counted = st.fixed_dictionaries(
      "package": short, "occurrences": st.integers(1, 9), "workers": st.just(["w0"])}
 )  # fmt: skip
 oom = st.fixed_dictionaries(
-    {name: number for name in ("device", "tried_mib", "capacity_gib", "free_mib", "allocated_gib",
-                               "reserved_unallocated_mib", "kv_usage_percent")}
+    dict.fromkeys(("device", "tried_mib", "capacity_gib", "free_mib", "allocated_gib",
+                   "reserved_unallocated_mib", "kv_usage_percent"), number)
     | {"where": short, "stage": st.sampled_from([None, "load", "serving"]),
        "occurrences": st.integers(1, 5), "time": short}
 )  # fmt: skip
@@ -371,7 +374,7 @@ def builtin() -> list[Any]:
 
 def run_with(role: str, values: dict[str, Any]) -> Run:
     run = make_run(role, values, {"args": [make_evidence(2)], "nan": [make_evidence(40)]})
-    run.life.stage_lines = {stage: 10 for stage in values["stage.entered"]}
+    run.life.stage_lines = dict.fromkeys(values["stage.entered"], 10)
     run.life.last_record_line = 600
     return run
 
@@ -406,4 +409,8 @@ def check_report(report: Report) -> None:
 def check_causes(finding: Finding, by_id: dict[str, Finding]) -> None:
     for cause in map(by_id.__getitem__, finding.caused_by):
         assert finding.id in cause.consequences
-        assert (cause.run, cause.section, cause.life) == (finding.run, finding.section, finding.life)
+        assert (cause.run, cause.section, cause.life) == (
+            finding.run,
+            finding.section,
+            finding.life,
+        )

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from logdiff import envelopes
 from logdiff.engine.literals import analyse
 from logdiff.engine.ruleset import RULES_DIRECTORY, Signal, load_builtin
-from logdiff.extract import scan, shapes
+from logdiff.extract import shapes
 from logdiff.extract.scan import Scanner
-from logdiff.extract.shapes import Classifier, read_line
+from logdiff.extract.shapes import Classifier
 from logdiff.read import Source
 from tests.extract import reference
 
@@ -123,8 +123,8 @@ def test_logs_of_other_versions_are_read_as_line_by_line(shared: Path) -> None:
 def sample_lines() -> tuple[bytes, ...]:
     """The examples of the built-in signals, and lines that the picky signals tell apart."""
     lines = [
-        "INFO:     10.0.0.1:50 - \"GET /v1/models HTTP/1.1\" 200 OK",
-        "INFO:     10.0.0.1:50 - \"GET /v1/models HTTP/2.0\" 200 OK",
+        'INFO:     10.0.0.1:50 - "GET /v1/models HTTP/1.1" 200 OK',
+        'INFO:     10.0.0.1:50 - "GET /v1/models HTTP/2.0" 200 OK',
         "version 2 of the protocol HTTP/2.0",
         "(Worker_TP0 pid=7) ERROR 05-02 10:00:01 [a.py:1] code=404",
         "(Worker_TP0 pid=7) INFO 05-02 10:00:01 [a.py:1] code=204",

@@ -45,8 +45,9 @@ _UNSET_SHARE = 10
 def differences(good: Run, bad: Run) -> list[Difference]:
     """Facts that both runs know or one run has, and that are not equal, in order of name."""
     found = []
+    comparable = _comparable_arguments(good, bad)
     for name in sorted({*good.facts, *bad.facts}):
-        if name in _NOT_COMPARED:
+        if name in _NOT_COMPARED or (name.startswith("args.") and name[5:] not in comparable):
             continue
         for fact, left, right in _parts(name, good.facts.get(name), bad.facts.get(name)):
             if _of_any_start(left) != _of_any_start(right) and not _incomparable(fact, good, bad):
@@ -76,8 +77,6 @@ def _of_any_start(value: Any) -> Any:
 def _incomparable(fact: str, good: Run, bad: Run) -> bool:
     """Whether a difference only shows that one run was asked or says less."""
     family, _, name = fact.partition(".")
-    if family == "args":
-        return name not in _comparable_arguments(good, bad)
     if family == "engine_config":
         return fact not in good.facts or fact not in bad.facts or not arguments.is_typed(
             name, good.facts[fact], bad.facts[fact])  # fmt: skip
@@ -162,7 +161,11 @@ def _arguments(good: Run, bad: Run) -> list[dict[str, Any]] | None:
                 "governs": arguments.governs(name),
                 "no_effect": arguments.no_effect(name, eager),
                 "secret": MASK in repr((left, right)),
-                "_evidence": [(run, e) for run in (bad, good) for e in run.life.evidence["args"]],
+                "_evidence": [
+                    (run, line._replace(focus=name))
+                    for run in (bad, good)
+                    for line in run.life.evidence["args"]
+                ],
             }
         )
     return items
@@ -301,8 +304,11 @@ def _only_stand_in(bad: Run) -> str | None:
 
 def _certainty(stage: str | None, fallback: Any, bad: Run) -> tuple[str, str]:
     """How sure it is that bad does not use what good announced in a stage, and why."""
-    if stage is None or stage not in bad.facts["stage.entered"]:
-        return "not_reached", f"bad ends before the stage '{stage}', in which good prints it"
+    entered = bad.facts["stage.entered"]
+    if stage is None or stage not in entered:
+        later = [s for s in entered if stage and STAGES.index(s) > STAGES.index(stage)]
+        side = "begins after" if later else "ends before"
+        return "not_reached", f"bad {side} the stage '{stage}', in which good prints it"
     if fallback is not None:
         return "certain", "its fallback is printed"
     if stage in bad.facts["stage.completed"] or (

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _IMPLIED_NEXT = {"weights": "profile"}
 """Stages that print nothing when they begin: entered when the one before is complete and the
 engine goes on writing."""
+_ENDS = ("stopped", "dead")
 _CONSEQUENCES = (
     "EngineDeadError",
     "AsyncEngineDeadError",
@@ -112,7 +113,8 @@ class _Derivation:
 
     def proof(self, group: Group) -> Evidence:
         """The evidence of a group."""
-        return Evidence(group.first, group.count, self.names(group.workers))
+        focus = next((text for text in group.texts.values() if text), "")
+        return Evidence(group.first, group.count, self.names(group.workers), focus)
 
     def entered(self, stage: str) -> bool:
         """Whether a stage was entered."""
@@ -121,7 +123,7 @@ class _Derivation:
     def stage_at(self, line: int) -> str | None:
         """The stage that the life was in at a line, its end apart."""
         stages = self.life.stage_lines.items()
-        passed = [s for s, first in stages if first <= line and s not in ("stopped", "dead")]
+        passed = [s for s, first in stages if first <= line and s not in _ENDS]
         return max(passed, key=STAGES.index, default=None)
 
     def _driver(self) -> str | None:
@@ -190,22 +192,23 @@ class _Derivation:
         self.set("engine.version", version, proof)
 
     def _workers(self) -> None:
-        marks: dict[str, tuple[Mark, int]] = {}
+        witnesses: dict[bytes, tuple[Mark, int, str]] = {}
         for places in self.seen.sources.values():
             for source in places.values():
                 for tag, mark in source.workers.items():
                     name = worker_name(tag) if tag else self.driver
-                    if name:
-                        first, count = marks.get(name, (mark, 0))
-                        marks[name] = min(first, mark), count + 1
-        workers = [n for n in marks if n == DRIVER or "Worker" in n]
-        if not workers:
-            workers = [n for n in marks if n.startswith("EngineCore")]
-        self.set(
-            "workers",
-            len(workers) or None,
-            [Evidence(marks[n][0], marks[n][1], (n,)) for n in sorted(workers)],
-        )
+                    if name is None:
+                        continue
+                    # A process may change its name when it learns its rank: its id stays.
+                    key = tag.rpartition(b"pid=")[2] or name.encode()
+                    first, count, latest = witnesses.get(key, (mark, 0, name))
+                    latest = max((latest, name), key=lambda known: ("P" in known, known == name))
+                    witnesses[key] = min(first, mark), count + 1, latest
+        found = [w for w in witnesses.values() if w[2] == DRIVER or "Worker" in w[2]]
+        if not found:
+            found = [w for w in witnesses.values() if w[2].startswith("EngineCore")]
+        proof = [Evidence(mark, count, (name,)) for mark, count, name in sorted(found)]
+        self.set("workers", len(found) or None, proof)
 
     def _arguments(self) -> None:
         from logdiff.extract import engine_args
@@ -325,9 +328,11 @@ class _Derivation:
         self.set(name, entries if known else None, proof)
 
     def _entered_or_later(self, stage: str) -> bool:
+        """Whether a log that shows the start of the server shows that it came to a stage."""
+        entered = [STAGES.index(s) for s in self.life.facts["stage.entered"] if s not in _ENDS]
         limit = STAGES.index(stage)
-        return any(STAGES.index(s) >= limit for s in self.life.facts["stage.entered"]
-                   if s not in ("stopped", "dead"))  # fmt: skip
+        starts = min(entered, default=limit) <= min(limit, STAGES.index("weights"))
+        return starts and any(index >= limit for index in entered)
 
     def _nan(self) -> None:
         groups = self.groups("nan-output")

@@ -50,6 +50,8 @@ class Evidence(NamedTuple):
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody calls
     """Messages that say the same, repeats dropped."""
     workers: tuple[str, ...]
+    focus: str = ""
+    """What matters in the line: a line that is too long to quote is cut round it."""
 
 
 class Entry(dict[str, Any]):

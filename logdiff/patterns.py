@@ -44,7 +44,7 @@ def _program(source: bytes) -> Program | None:
         from re import _compiler, _parser  # type: ignore[attr-defined]
 
         tree = _parser.parse(source)
-        code = [int(word) for word in _compiler._code(tree, 0)]
+        code = [int(word) for word in _compiler._code(tree, 0)]  # noqa: SLF001  # see above
         state = tree.state
         names: list[str | None] = [None] * state.groups
         for name, number in state.groupdict.items():
@@ -57,7 +57,7 @@ def _program(source: bytes) -> Program | None:
 
 def _pattern(source: bytes, made: Program) -> Any:
     try:
-        import _sre
+        import _sre  # type: ignore[import-not-found]
 
         return _sre.compile(source, *made)
     except (ImportError, AttributeError, TypeError, ValueError, RuntimeError, OverflowError):

@@ -19,7 +19,23 @@ def quote(run: Run, evidence: Evidence) -> Place:
     """The line of evidence as a report shows it."""
     line = run.source.line_at(evidence.mark)
     text = redact(strip_escapes(line).decode("utf-8", "replace").replace("\r", " "))
-    if len(text) > LONGEST_QUOTE:
-        left_out = len(text) - LONGEST_QUOTE
-        text = f"{text[:LONGEST_QUOTE]} … [{left_out} characters left out]"
-    return Place(run.role, run.log.path, evidence.mark.line, evidence.count, evidence.workers, text)
+    return Place(
+        run.role,
+        run.log.path,
+        evidence.mark.line,
+        evidence.count,
+        evidence.workers,
+        _cut(text, evidence.focus),
+    )
+
+
+def _cut(text: str, focus: str) -> str:
+    """Cut a long line round what matters in it, and say how much is left out."""
+    if len(text) <= LONGEST_QUOTE:
+        return text
+    found = max(text.find(focus), 0)
+    start = max(0, min(found - LONGEST_QUOTE // 2, len(text) - LONGEST_QUOTE))
+    end = start + LONGEST_QUOTE
+    before = f"[{start} characters left out] … " if start else ""
+    after = f" … [{len(text) - end} characters left out]" if end < len(text) else ""
+    return f"{before}{text[start:end]}{after}"

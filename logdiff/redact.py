@@ -99,8 +99,8 @@ _PRIVATE_KEY = (
     r"(?s:(?P<begin>-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)"
     r".*?(?P<end>-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z))"
 )
-_URL_PASSWORD = r"://[^\s/?#@:\"'<>]*+:[^\s/?#\"'<>]*@"
-_URL_TOKEN = r"://[^\s/?#@:\"'<>]{16,}+@"
+_URL_PAIR = r"://[^\s/?#@:\"'<>]*+:[^\s/?#\"'<>]*@"
+_URL_ALONE = r"://[^\s/?#@:\"'<>]{16,}+@"
 _BEARER = (
     r"\b(?P<scheme>(?i:bearer)[ \t]{1,8}+)"
     r"(?!(?i:realm=|(?:tokens?|auth|authentication|authorization|scheme|format)(?![\w.~+/=-])))"
@@ -142,8 +142,8 @@ def redact(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = re.sub(_PRIVATE_KEY, rf"\g<begin>{MASK}\g<end>", text)
     if "://" in text:
-        text = re.sub(_URL_PASSWORD, f"://{MASK}:{MASK}@", text)
-        text = re.sub(_URL_TOKEN, f"://{MASK}@", text)
+        text = re.sub(_URL_PAIR, f"://{MASK}:{MASK}@", text)
+        text = re.sub(_URL_ALONE, f"://{MASK}@", text)
     lowered = text.lower()
     if any(hint in lowered for hint in _NAME_HINTS):  # most lines have none; the rest is slower
         text = _redact_named(text)

@@ -12,11 +12,11 @@ from logdiff.read import Source
 from tests.engine.samples import make_run
 
 
-def quoted(line: bytes) -> str:
+def quoted(line: bytes, focus: str = "") -> str:
     run = make_run("bad", {})
     data = b"first\n" + line + b"\nlast\n"
     run.log, run.source = Log("some/a.log", "a.log"), Source("a.log", BytesIO(data))
-    place = quote(run, Evidence(Mark(2, 6, len(line)), 3, ("driver",)))
+    place = quote(run, Evidence(Mark(2, 6, len(line)), 3, ("driver",), focus))
     assert place[:5] == ("bad", "some/a.log", 2, 3, ("driver",))
     return place.text
 
@@ -47,6 +47,15 @@ def test_a_long_line_is_cut_and_says_so() -> None:
     text = quoted(b"x" * (LONGEST_QUOTE + 10))
     assert text.startswith("x" * LONGEST_QUOTE + " ")
     assert "10 characters left out" in text
+
+
+def test_a_long_line_is_cut_round_what_matters() -> None:
+    line = b"x" * 9000 + b" max_num_seqs=4 " + b"y" * 9000
+    text = quoted(line, "max_num_seqs")
+    assert " max_num_seqs=4 " in text
+    assert len(text) < LONGEST_QUOTE + 100
+    assert text.startswith("[6953 characters left out] … x")
+    assert text.endswith("y … [6967 characters left out]")
 
 
 def test_a_secret_at_the_cut_is_not_laid_open() -> None:

@@ -324,6 +324,13 @@ def test_time_that_jumps_back_starts_a_section(make: object, back: int, sections
     assert [part.first for part in found] == [1, 6][:sections]
 
 
+@pytest.mark.parametrize("size", [100, 500, 1_000, 1_100, 5_000])
+def test_jump_is_one_from_the_latest_time(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(read, "CHUNK_BYTES", size)
+    lines = [stamped(10 * n) for n in range(30)] + [stamped(100 + 10 * n, "y") for n in range(30)]
+    assert [part.first for part in parts(scanned(log(lines)))] == [1, 31]
+
+
 def test_year_that_ends_is_no_jump_back() -> None:
     lines = [bare(86_390 + n, date="12-31") for n in range(5)]
     lines += [bare(n, date="01-01") for n in range(5)]

@@ -207,5 +207,6 @@ def test_a_warm_start_imports_nothing_heavy(rules: Rules) -> None:
     own = {name for name in loaded if name.startswith("logdiff")}
     assert own == {
         "logdiff", "logdiff.engine", "logdiff.engine.functions", "logdiff.engine.ruleset",
-        "logdiff.engine.runtime", "logdiff.engine.values", "logdiff.model", "logdiff.words",
+        "logdiff.engine.runtime", "logdiff.engine.values", "logdiff.model", "logdiff.patterns",
+        "logdiff.words",
     }  # fmt: skip

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logdiff.extract import observations
 from logdiff.extract.observations import Observations, median
 from logdiff.model import Mark
-from tests.extract.test_scan import HTTP, scan_bytes, scan_lines
+from tests.extract.test_scan import scan_bytes, scan_lines
 from tests.extract.test_shapes import signal
 
 WORKER = "(VllmWorkerProcess pid={}) INFO 05-02 10:00:0{} model_runner.py:{}] {}"
@@ -56,10 +56,18 @@ def test_colour_makes_no_difference() -> None:
     assert (group.count, list(group.workers)) == (2, [b"VllmWorkerProcess pid=1"])
 
 
-def test_first_line_of_a_group_is_the_first_of_all_its_shapes() -> None:
-    lines = [HTTP.format(port=port, status=200) for port in (1, 22, 333, 1)]
-    (group,) = scan_lines(*lines).groups["http-status"].values()
-    assert (group.count, group.first.line) == (4, 1)
+def test_first_line_is_the_first_of_all_shapes() -> None:
+    lines = [
+        WORKER.format(11, 1, 1072, WEIGHTS.format(3.5)),
+        WORKER.format(12, 2, 1072, WEIGHTS.format(4.5)) + "\r",  # another shape
+        WORKER.format(11, 3, 1072, WEIGHTS.format(4.5)),
+        WORKER.format(12, 4, 1072, WEIGHTS.format(4.5)),
+    ]
+    groups = scan_lines(*lines).groups["weights-loaded"].values()
+    assert [(group.first.line, group.time) for group in groups] == [
+        (1, "05-02 10:00:01"), (2, "05-02 10:00:02")
+    ]  # fmt: skip
+    assert [[mark.line for mark in group.workers.values()] for group in groups] == [[1], [3, 2]]
 
 
 def test_stages_are_entered_once_and_completed_by_the_last_worker() -> None:

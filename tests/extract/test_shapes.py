@@ -171,6 +171,7 @@ def mangled_lines(draw: st.DrawFn) -> bytes:
 @settings(max_examples=300)
 @given(st.lists(mangled_lines(), max_size=12), st.sampled_from([b"\n", b"\r\n"]), st.booleans())
 @example([b"(Worker_TP0 pid=7) ERROR 05-02 10:00:01 [a.py:1] code=404"], b"\n", True)
+@example([b"version 2 of the protocol HTTP/2.0"], b"\n", True)
 @example([b"Received request a: prompt: 'rank 3 of 8 HTTP/1.1'"], b"\n", True)
 def test_mangled_lines_are_read_as_line_by_line(
     lines: list[bytes], line_end: bytes, last_has_end: bool

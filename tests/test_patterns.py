@@ -1,0 +1,41 @@
+"""Patterns that were compiled in an earlier run match as those compiled now."""
+
+from __future__ import annotations
+
+import marshal
+import re
+
+import pytest
+
+from logdiff import patterns
+from logdiff.engine.ruleset import load_builtin
+
+SOURCES = [p[0] for signal in load_builtin().signals for p in signal.patterns]
+
+
+@pytest.fixture(autouse=True)
+def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "_remembered", {})
+
+
+def test_every_built_in_pattern_has_a_program_that_can_be_stored() -> None:
+    programs = patterns.programs(SOURCES)
+    assert set(programs) == set(SOURCES)
+    assert marshal.loads(marshal.dumps(programs)) == programs
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_remembered_pattern_matches_as_a_new_one(source: bytes) -> None:
+    patterns.remember(patterns.programs([source]))
+    remembered, new = patterns.compiled(source), re.compile(source)
+    assert (remembered.pattern, remembered.flags) == (new.pattern, new.flags)
+    assert (remembered.groups, remembered.groupindex) == (new.groups, new.groupindex)
+    for text in (b"", source, b"2026 Avg prompt throughput: 1.0 tokens/s", b"took 1.5 GB"):
+        found, wanted = remembered.search(text), new.search(text)
+        assert (found and found.regs) == (wanted and wanted.regs)
+
+
+def test_a_program_that_is_none_is_compiled_anew() -> None:
+    patterns.remember({b"a(b)": (0, [1, 2, 3], 1, {}, (None,)), b"c": ("x",)})  # type: ignore[dict-item]
+    assert patterns.compiled(b"a(b)").match(b"ab")
+    assert patterns.compiled(b"c").match(b"c")

@@ -37,6 +37,7 @@ _GENERAL_WORDS = frozenset(
     "the a of in for custom module layer path".split()
 )
 """Words of an operator's name that do not tell which operator it is."""
+_STATUSES = ("certain", "likely", "not_reached")
 _LEAST_WORDS = 2
 _UNSET_SHARE = 10
 """Of a list of all arguments at least one in so many is unset; it is about one in three."""
@@ -251,7 +252,7 @@ def _kernels(good: Run, bad: Run) -> list[dict[str, Any]] | None:
             left_over.remove(_identity(kernel))
             continue
         items.append(_lost_kernel(kernel, shared, good, bad))
-    return items
+    return sorted(items, key=lambda item: _STATUSES.index(item["status"]))
 
 
 def _shared_words(kernels: list[dict[str, Any]]) -> frozenset[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from logdiff.errors import InputError, UsageError
 from logdiff.model import Log, ReadError, Run, Section
 from logdiff.read import LINE_LIMIT, PartialSource, Source, open_source, parse_address
-from logdiff.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,10 +178,13 @@ def _typed(kind: str, text: str) -> object:
 def _scanner() -> Scanner:
     """A scanner with the built-in signals and envelopes."""
     from logdiff.engine.ruleset import load_builtin
+
+    # Before the modules that have patterns: their programs come with the rules.
+    signals = load_builtin().signals
     from logdiff.envelopes import unwrappers
     from logdiff.extract.scan import Scanner
 
-    return Scanner(load_builtin().signals, unwrappers())
+    return Scanner(signals, unwrappers())
 
 
 def _unread(label: str, role: str, log: Log) -> Run:
@@ -240,6 +242,8 @@ def _sections(scanned: Scanned) -> list[Section]:
 
 
 def _section(number: int, part: ScannedSection, lives: list[Life]) -> Section:
+    from logdiff.redact import redact
+
     section = Section(number, part.first_line, redact(part.heading) if part.heading else None)
     section.last_line = part.last_line
     section.lines = part.last_line - part.first_line + 1

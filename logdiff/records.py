@@ -13,22 +13,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from logdiff.patterns import compiled
+
 Span = tuple[int, int]
 
-_ESCAPE = re.compile(
+_ESCAPE = compiled(
     rb"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     rb"|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # OSC: titles, links, clipboard
     rb"|\x1b[@-Z\\^_]|[\x1b\x00]"  # other escapes; strays
 )
-_TAGS = re.compile(rb"(?:\([A-Za-z][^()\n]{0,80}?\bpid=\d+[^()\n]{0,80}\) ?)+")
-_TAG = re.compile(rb"\(([^()]+)\) ?")
-_ENGINE = re.compile(
+_TAGS = compiled(rb"(?:\([A-Za-z][^()\n]{0,80}?\bpid=\d+[^()\n]{0,80}\) ?)+")
+_TAG = compiled(rb"\(([^()]+)\) ?")
+_ENGINE = compiled(
     rb" ?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? "
     rb"\[?([\w./-]{1,200}):(\d+)\] ?"
 )
-_UVICORN = re.compile(rb"(DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,9}")
-_RANKED = re.compile(rb"(?:[TPDE]+P\d|rank|DP\d|[_-]\d+$)")
-_QUOTED_TEXT = re.compile(
+_UVICORN = compiled(rb"(DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,9}")
+_RANKED = compiled(rb"(?:[TPDE]+P\d|rank|DP\d|[_-]\d+$)")
+_QUOTED_TEXT = compiled(
     rb"(?:Received request|Generated response)\b.{0,300}?\b(?:prompt|output): ", re.DOTALL
 )
 """What stands behind it was written by a client or a model, and may look like anything."""

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import re
 
+from logdiff.patterns import compiled
+
 MASK = "***"
 """What stands where a secret stood."""
 
@@ -42,7 +44,7 @@ _VALUE_KEY = (
 )
 # Words of a command line, also when it is printed as a list or written as a YAML sequence.
 _ARGUMENT = rf"{_NAME_END}(?:,\s{{0,64}}+|\s{{1,64}}+(?:-\s{{1,8}}+)?)"
-_NAMED = re.compile(rf"(?P<name>{_CORE})(?:{_ASSIGNMENT}|{_VALUE_KEY}|(?P<argument>{_ARGUMENT}))")
+_NAMED = compiled(rf"(?P<name>{_CORE})(?:{_ASSIGNMENT}|{_VALUE_KEY}|(?P<argument>{_ARGUMENT}))")
 
 _SCHEME = r"(?i:bearer|basic|digest|negotiate|token|apikey)[ \t]{1,8}+"
 _QUOTED = r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
@@ -50,32 +52,32 @@ _ESCAPED_QUOTED = r"\\++[\"'](?:[^\"'\\\n]|\\++[^\"'\\\n])*+"
 _LIST = r"[\[(](?:\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[^\])'\"\n])*+"
 # Punctuation belongs to an unquoted value, unless it ends the value or another name follows it.
 _BARE = r"(?:[^\s,;&\"'\[({<]|[\[({<](?![\s\"'])|[,;&](?!\s|$|[\"']|[\w.-]++[=:]))++"
-_VALUE = re.compile(
+_VALUE = compiled(
     rf"(?P<quoted>(?:[\w.]++\()?+[bBrRuUfF]{{0,2}}(?:{_QUOTED})|{_ESCAPED_QUOTED})"
     rf"|(?P<list>{_LIST})"
     r"|(?P<placeholder><[^<>\n]{0,200}+>+)"
     rf"|(?P<bare>(?:{_SCHEME})?{_BARE})"
 )
-_OPENING = re.compile(rf"[^\"'\\]*+\\*+(?P<quote>[\"'])(?P<scheme>{_SCHEME})?")
-_LIST_ITEM = re.compile(r"\"(?P<double>(?:[^\"\\\n]|\\.)*+)\"?|'(?P<single>(?:[^'\\\n]|\\.)*+)'?")
-_LEADING_SCHEME = re.compile(_SCHEME)
+_OPENING = compiled(rf"[^\"'\\]*+\\*+(?P<quote>[\"'])(?P<scheme>{_SCHEME})?")
+_LIST_ITEM = compiled(r"\"(?P<double>(?:[^\"\\\n]|\\.)*+)\"?|'(?P<single>(?:[^'\\\n]|\\.)*+)'?")
+_LEADING_SCHEME = compiled(_SCHEME)
 # vLLM takes several keys behind one flag; only words that look like keys are taken for more.
-_MORE_KEYS = re.compile(r"(?:[ \t]++(?!-)(?=[^\s/\d]*+\d)[^\s/]{8,}+(?!\S))++")
+_MORE_KEYS = compiled(r"(?:[ \t]++(?!-)(?=[^\s/\d]*+\d)[^\s/]{8,}+(?!\S))++")
 
-_FLAG = re.compile(r"(?:(?<![\w-])--?|\bENV[ \t]{1,8})[\w.-]*\Z")
+_FLAG = compiled(r"(?:(?<![\w-])--?|\bENV[ \t]{1,8})[\w.-]*\Z")
 """In front of the name: a dash or two, or Dockerfile's ``ENV NAME value``."""
-_HEADER_TUPLE = re.compile(r"\(b?[\"'](?:x-)?\Z", re.IGNORECASE)
+_HEADER_TUPLE = compiled(r"\(b?[\"'](?:x-)?\Z", re.IGNORECASE)
 """In front of a header's name as an ASGI server prints it: ``(b'authorization', b'…')``."""
-_COMPOUND = re.compile(r"(?P<word>[a-z]+)[_-]?\Z", re.IGNORECASE)
+_COMPOUND = compiled(r"(?P<word>[a-z]+)[_-]?\Z", re.IGNORECASE)
 
-_HARMLESS_VALUE = re.compile(
+_HARMLESS_VALUE = compiled(
     r"|\*+(?:[0-9a-f]{8})?|[Nn]one|NONE|[Nn]ull|NULL|[Tt]rue|TRUE|[Ff]alse|FALSE|undefined|%[-.\d]*[a-z]"
     r"|[+-]?[\d.]{1,3}"  # too short to be a secret
     # A reference to a secret, which a fix must be able to show.
     r"|\$[A-Z_][A-Z0-9_]*|\$\{\w+(?::-)?\}?|\$\(.*|\{\w*\}?"
     r"|str|int|bool|bytes|string|Optional\[\w+"  # a type, in a line of source code
 )
-_TOKEN_NUMBER = re.compile(r"[+-]?\d{1,7}(?:\.\d+)?%?")
+_TOKEN_NUMBER = compiled(r"[+-]?\d{1,7}(?:\.\d+)?%?")
 """The id of a token or a figure about tokens; vocabularies have fewer than 10^7 of them."""
 
 _TOKEN_WORDS = frozenset(
@@ -128,7 +130,7 @@ _SHAPE_HINTS = (
 )  # fmt: skip
 """One of these is in whatever ``_SHAPES`` matches."""
 
-_SECRET_NAME = re.compile(rf"(?P<name>{_CORE})\Z")
+_SECRET_NAME = compiled(rf"(?P<name>{_CORE})\Z")
 
 
 def redact(text: str) -> str:
@@ -140,17 +142,17 @@ def redact(text: str) -> str:
     a value on the line after its name needs both lines.
     """
     if "PRIVATE KEY" in text:
-        text = re.sub(_PRIVATE_KEY, rf"\g<begin>{MASK}\g<end>", text)
+        text = compiled(_PRIVATE_KEY).sub(rf"\g<begin>{MASK}\g<end>", text)
     if "://" in text:
-        text = re.sub(_URL_PAIR, f"://{MASK}:{MASK}@", text)
-        text = re.sub(_URL_ALONE, f"://{MASK}@", text)
+        text = compiled(_URL_PAIR).sub(f"://{MASK}:{MASK}@", text)
+        text = compiled(_URL_ALONE).sub(f"://{MASK}@", text)
     lowered = text.lower()
     if any(hint in lowered for hint in _NAME_HINTS):  # most lines have none; the rest is slower
         text = _redact_named(text)
     if "bearer" in lowered:
-        text = re.sub(_BEARER, rf"\g<scheme>{MASK}", text)
+        text = compiled(_BEARER).sub(rf"\g<scheme>{MASK}", text)
     if any(hint in text for hint in _SHAPE_HINTS):
-        text = re.sub(_SHAPES, MASK, text)
+        text = compiled(_SHAPES).sub(MASK, text)
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from logdiff.patterns import compiled
 from logdiff.read import LINE_LIMIT
 
 if TYPE_CHECKING:
@@ -18,17 +19,17 @@ LARGEST_JITTER_SECONDS = 60
 """Streams of one container may be out of order by this much without a new run."""
 
 _HEADING_LENGTH = 160
-_RULED = re.compile(rb"#{1,6} +\S|={3,} ?.*\w.* ?={3,}$|-{3,} ?.*\w.* ?-{3,}$|==> .+ <==$")
-_LABEL = re.compile(
+_RULED = compiled(rb"#{1,6} +\S|={3,} ?.*\w.* ?={3,}$|-{3,} ?.*\w.* ?-{3,}$|==> .+ <==$")
+_LABEL = compiled(
     rb"[^\s\[{(<].{0,150}?(?::|\xef\xbc\x9a)\s*$",  # ends in ':' or in the full-width colon
     re.DOTALL,
 )
-_LABEL_WORDS = re.compile(
+_LABEL_WORDS = compiled(
     r"log|docker|container|submission|attempt|run\b|good|bad\b|baseline|before|after|old\b|new\b"
     r"|日志|容器|提交|运行|正常|失败|成功|好的|坏的|评测|输出|我们|别人|他们|对比|版本|启动",
     re.IGNORECASE,
 )
-_TIME = re.compile(
+_TIME = compiled(
     rb"(?:(\d{4})-)?(\d\d)-(\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d+)?|60)Z?"
 )
 _CANDIDATE_LIMIT = 32

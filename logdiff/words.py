@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from logdiff.patterns import compiled
 
-_WORD = re.compile(r"[A-Za-z0-9]+")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = compiled(r"[A-Za-z0-9]+")
+_PART = compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SINGLE_WORD_LENGTH = 5
 """A word of at most so many letters is one name (``MoE``, ``CoreX``, ``FA2``), never split."""
 

@@ -16,11 +16,12 @@ SOURCES = [p[0] for signal in load_builtin().signals for p in signal.patterns]
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "_remembered", {})
+    monkeypatch.setattr(patterns, "_asked_for", {})
 
 
 def test_every_built_in_pattern_has_a_program_that_can_be_stored() -> None:
     programs = patterns.programs(SOURCES)
-    assert set(programs) == set(SOURCES)
+    assert set(programs) == {(source, 0) for source in SOURCES}
     assert marshal.loads(marshal.dumps(programs)) == programs
 
 
@@ -35,7 +36,28 @@ def test_a_remembered_pattern_matches_as_a_new_one(source: bytes) -> None:
         assert (found and found.regs) == (wanted and wanted.regs)
 
 
+@pytest.mark.parametrize(
+    ("source", "flags", "text"),
+    [
+        (r"(?P<word>[a-z]+) # a comment", re.VERBOSE | re.IGNORECASE, "ABC"),
+        (r"(?i:api[_-]?key)\Z", 0, "API_KEY"),
+        (r"a.b", re.DOTALL, "a\nb"),
+        (rb"a.b", re.DOTALL, b"a\nb"),
+        (r"日志[:：]", 0, "日志："),
+    ],
+)
+def test_flags_and_kinds_of_text_are_kept_apart(
+    source: str | bytes, flags: int, text: str | bytes
+) -> None:
+    assert patterns.compiled(source, flags).search(text)  # type: ignore[type-var]
+    patterns.remember(patterns.programs([]))
+    remembered, new = patterns.compiled(source, flags), re.compile(source, flags)  # type: ignore[type-var]
+    assert remembered.flags == new.flags
+    assert remembered.search(text)
+
+
 def test_a_program_that_is_none_is_compiled_anew() -> None:
-    patterns.remember({b"a(b)": (0, [1, 2, 3], 1, {}, (None,)), b"c": ("x",)})  # type: ignore[dict-item]
+    patterns.remember({(b"a(b)", 0): (0, [1, 2, 3], 1, {}, (None,))})
+    patterns.remember({(b"c", 0): ("x",)})  # type: ignore[dict-item]
     assert patterns.compiled(b"a(b)").match(b"ab")
     assert patterns.compiled(b"c").match(b"c")

@@ -153,9 +153,15 @@ def _print(text: str) -> None:
         from logdiff.render.text import ascii_fallback
 
         data = ascii_fallback(text).encode(encoding, "backslashreplace")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"the result cannot be written: {error.strerror or error}"
+        raise UsageError(message, "Write it to a file with -o, or free some space.") from None
 
 
 def _write(path: str, text: str, inputs: Sequence[str]) -> None:

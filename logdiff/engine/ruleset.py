@@ -23,8 +23,18 @@ if TYPE_CHECKING:
 PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(logdiff.__file__))
 RULES_DIRECTORY = os.path.join(PACKAGE_DIRECTORY, "rules")
 
-_MAGIC = b"logdiff ruleset 2\n"
+_MAGIC = b"logdiff ruleset 3\n"
 """Starts a cache file; the number goes up when its layout changes."""
+_WITH_PATTERNS = (
+    "logdiff.envelopes.docker_timestamps",
+    "logdiff.extract.engine_args",
+    "logdiff.extract.scan",
+    "logdiff.facts",
+    "logdiff.redact",
+)
+"""Modules that every run imports and that have patterns of their own."""
+_FOLDERS_WITH_PATTERNS = ("", "engine", "envelopes", "extract")
+"""Where these modules, and those that compile rules, are."""
 _NUMBER_LENGTH = 4
 _HEADER_LENGTH = len(_MAGIC) + 2 * _NUMBER_LENGTH
 
@@ -178,9 +188,9 @@ def _stamps(directory: str, ending: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _key(sources: list[tuple[str, int, int]]) -> bytes:
-    """Return what a cache must have been made from: sources, compiler and bytecode version."""
-    engine = os.path.join(PACKAGE_DIRECTORY, "engine")
-    compiler = sorted([*_stamps(engine, ".py"), *_stamps(PACKAGE_DIRECTORY, "facts_table.py")])
+    """Return what a cache must have been made from: sources, this package and bytecode version."""
+    folders = [os.path.join(PACKAGE_DIRECTORY, name) for name in _FOLDERS_WITH_PATTERNS]
+    compiler = sorted(stamp for folder in folders for stamp in _stamps(folder, ".py"))
     return repr((logdiff.__version__, sys.version, sources, compiler)).encode()
 
 
@@ -229,6 +239,10 @@ def _number(value: int) -> bytes:
 
 
 def _packed(rules: RuleSet, key: bytes) -> bytes:
+    from importlib import import_module
+
+    for module in _WITH_PATTERNS:
+        import_module(module)
     programs = patterns.programs(p[0] for signal in rules.signals for p in signal.patterns)
     # Marshal knows plain tuples only.
     signals = [tuple(signal) for signal in rules.signals]

@@ -5,9 +5,8 @@ Format: https://docs.docker.com/reference/cli/docker/container/logs/#timestamps
 
 from __future__ import annotations
 
-import re
-
 from logdiff.envelopes import Unwrapped
+from logdiff.patterns import compiled
 
 NAME = "docker-timestamps"
 
@@ -17,7 +16,7 @@ SAMPLES = (
     (b"2026-05-02T10:00:01.000000001Z", b""),
 )
 
-_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z(?: |(?=\r*$))")
+_STAMP = compiled(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z(?: |(?=\r*$))")
 _TO_THE_SECOND = 19
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 
+from logdiff.patterns import compiled
+
 PAIR_LIMIT = 2_000
 """Pairs that are read of one line; what follows is left out."""
 DEPTH_LIMIT = 100
@@ -33,24 +35,24 @@ _TOKENS = r"""
   | (?P<close>[)\]}] | (?<![-=])>)
   | (?P<separator>,\s*+
 """
-_BOUNDARY = re.compile(_TOKENS + ")", re.VERBOSE | re.DOTALL)
+_BOUNDARY = compiled(_TOKENS + ")", re.VERBOSE | re.DOTALL)
 # A comma between two pairs may be missing, so a blank in front of "name=" separates too.
-_CONFIG_BOUNDARY = re.compile(_TOKENS + r"| \s(?=[A-Za-z_]\w*+=))", re.VERBOSE | re.DOTALL)
-_NAMESPACE = re.compile(r"\bNamespace\(")
-_CALL = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*+\(")
-_NAMED = re.compile(r"\s*+(?P<name>[A-Za-z_]\w*+)\s*+=(?P<value>.*)", re.DOTALL)
-_KEYED = re.compile(
+_CONFIG_BOUNDARY = compiled(_TOKENS + r"| \s(?=[A-Za-z_]\w*+=))", re.VERBOSE | re.DOTALL)
+_NAMESPACE = compiled(r"\bNamespace\(")
+_CALL = compiled(r"(?<![\w.])[A-Za-z_][\w.]*+\(")
+_NAMED = compiled(r"\s*+(?P<name>[A-Za-z_]\w*+)\s*+=(?P<value>.*)", re.DOTALL)
+_KEYED = compiled(
     r"\s*+(?P<key>\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|[^\s:'\"]++)\s*+:(?P<value>.*)",
     re.DOTALL,
 )
 
 _CONSTANTS = {"None": None, "True": True, "False": False}
-_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
-_FLOAT = re.compile(r"-?(?:0|[1-9]\d{0,17})\.\d{1,18}(?:e[+-]?\d{1,2})?")
-_SIMPLE_STRING = re.compile(r"'([^'\\\n]*+)'|\"([^\"\\\n]*+)\"")
-_SIMPLE_STRINGS = re.compile(r"\['[^'\\\n]*+'(?:, '[^'\\\n]*+')*+\]")
-_STRING_ITEM = re.compile(r"'([^']*+)'")
-_LITERAL_START = re.compile(r"[\"'\[({+\-.\d]|[bBrRuU]{1,2}[\"']")
+_INTEGER = compiled(r"-?(?:0|[1-9]\d{0,17})")
+_FLOAT = compiled(r"-?(?:0|[1-9]\d{0,17})\.\d{1,18}(?:e[+-]?\d{1,2})?")
+_SIMPLE_STRING = compiled(r"'([^'\\\n]*+)'|\"([^\"\\\n]*+)\"")
+_SIMPLE_STRINGS = compiled(r"\['[^'\\\n]*+'(?:, '[^'\\\n]*+')*+\]")
+_STRING_ITEM = compiled(r"'([^']*+)'")
+_LITERAL_START = compiled(r"[\"'\[({+\-.\d]|[bBrRuU]{1,2}[\"']")
 
 
 def parse_namespace(text: str) -> dict[str, object]:

@@ -12,6 +12,7 @@ from logdiff.extract.templates import message_template
 from logdiff.extract.traceback import Tracebacks
 from logdiff.model import STAGES, Mark
 from logdiff.records import strip_escapes
+from logdiff.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -263,7 +264,7 @@ class Observations:
         """The places that print the message of a shape; ``line`` is one of its lines."""
         if shape.template is None:
             text = strip_escapes(line[slice(*shape.message)])
-            shape.template = message_template(text.decode("utf-8", "replace"))
+            shape.template = message_template(redact(text.decode("utf-8", "replace")))
         if shape.template in self.sources or len(self.sources) < TEMPLATE_LIMIT:
             return self.sources.setdefault(shape.template, {})
         self.dropped["source_lines"] += 1

@@ -7,7 +7,6 @@ The few patterns that do tell digits apart are kept aside and run on each line.
 
 from __future__ import annotations
 
-import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +14,7 @@ from logdiff import patterns, records, sections
 from logdiff.extract import traceback
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Sequence
 
     from logdiff.engine.ruleset import Signal
@@ -25,10 +25,10 @@ SHAPE_LIMIT = 50_000
 """Shapes that are remembered; lines of later ones are classified one by one."""
 
 Span = tuple[int, int]
-_WORD = re.compile(rb"\w+")
-_INNER_WORD = re.compile(rb"(?<=\W)\w+(?=\W)")
+_WORD = patterns.compiled(rb"\w+")
+_INNER_WORD = patterns.compiled(rb"(?<=\W)\w+(?=\W)")
 """A word that a literal holds whole, so that a text with the literal has it as a word too."""
-_PROGRESS_BAR = re.compile(rb"\d%\||\bit/s\b|\bs/it\b|\d% Completed")
+_PROGRESS_BAR = patterns.compiled(rb"\d%\||\bit/s\b|\bs/it\b|\d% Completed")
 
 
 class _Candidate(NamedTuple):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_VARIABLE = re.compile(
+from logdiff.patterns import compiled
+
+_VARIABLE = compiled(
     r"""
       0x[0-9a-fA-F]+                        # addresses
     | \b[0-9a-f]{12,}\b                     # hashes, ids

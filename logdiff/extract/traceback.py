@@ -10,24 +10,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from logdiff.patterns import compiled
+
 if TYPE_CHECKING:
     from logdiff.model import Mark
 
 START, FRAME, EXCEPTION, CANDIDATE, CHAIN = "start", "frame", "exception", "candidate", "chain"
 """What a line is in a traceback. A candidate is the last line only where frames came before."""
 
-_FRAME = re.compile(rb' {1,2}File "([^"\n]{1,400})", line (\d{1,9})(?:, in ([^\n]{1,200}))?')
+_FRAME = compiled(rb' {1,2}File "([^"\n]{1,400})", line (\d{1,9})(?:, in ([^\n]{1,200}))?')
 _START = b"Traceback (most recent call last):"
 _CHAINS = (
     b"During handling of the above exception",
     b"The above exception was the direct cause",
 )
-_EXCEPTION = re.compile(
+_EXCEPTION = compiled(
     rb"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80}?"
     rb"(?:Error|Exception|Interrupt|Exit|ExceptionGroup|Timeout|Cancelled))(?:: (.*)|:? *$)",
     re.DOTALL,
 )
-_CANDIDATE = re.compile(rb"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80})(?:: (.*)|:? *$)", re.DOTALL)
+_CANDIDATE = compiled(rb"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80})(?:: (.*)|:? *$)", re.DOTALL)
 _OPEN_LIMIT = 256
 _GROUP_LIMIT = 2000
 

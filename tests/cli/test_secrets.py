@@ -80,9 +80,6 @@ def test_no_secret_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert "not-a-real" not in shown, what
 
 
-@pytest.mark.xfail(
-    strict=False, reason="extract/templates.py masks the user before the password is known for one"
-)
 def test_a_secret_that_is_the_variable_part_of_a_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

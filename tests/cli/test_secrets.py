@@ -6,13 +6,13 @@ import itertools
 import string
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.reasoning import HEAD, command, text
 
 if TYPE_CHECKING:
+    import pytest
     from collections.abc import Iterator
     from pathlib import Path
 

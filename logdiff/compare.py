@@ -231,10 +231,13 @@ def _path(file: str, *runs: Run) -> str | None:
 
 def _implicated(run: Run) -> set[str]:
     """Source files that print a fallback, a missing operator or NaN, or raise an exception."""
-    facts = run.facts
-    places = [entry["where"] for name in ("kernels.fallback", "ops_missing", "exceptions", "oom")
-              for entry in facts.get(name) or ()]  # fmt: skip
-    places.append((facts.get("nan") or {}).get("where"))
+    return _files_of(run, "kernels.fallback", "ops_missing", "exceptions", "oom")
+
+
+def _files_of(run: Run, *lists: str) -> set[str]:
+    """Source files that the entries of some facts come from, those of NaN included."""
+    entries = [entry for name in lists for entry in run.facts.get(name) or ()]
+    places = [entry.get("where") for entry in (*entries, run.facts.get("nan") or {})]
     return {place.partition(":")[0] for place in places if place}
 
 
@@ -297,9 +300,7 @@ def _lost_kernel(kernel: Any, shared: frozenset[str], good: Run, bad: Run) -> di
 
 def _only_stand_in(bad: Run) -> str | None:
     """The file that prints all fallbacks and NaN of a run, if it is one file."""
-    places = [entry["where"] for entry in bad.facts.get("kernels.fallback") or ()]
-    places.append((bad.facts.get("nan") or {}).get("where"))
-    files = {place.partition(":")[0] for place in places if place}
+    files = _files_of(bad, "kernels.fallback")
     return files.pop() if len(files) == 1 else None
 
 

@@ -6,27 +6,30 @@ These are the inner types; they may change freely. What leaves the program is sh
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-STAGES = (
-    "build",
-    "import",
-    "args",
-    "load",
-    "weights",
-    "profile",
-    "kv",
-    "serving",
-    "stopped",
-    "dead",
-)
+# Each vocabulary is a type, from which the schemas of rules and reports are made.
+Stage = Literal[
+    "build", "import", "args", "load", "weights", "profile", "kv", "serving", "stopped", "dead"
+]
+STAGES: tuple[str, ...] = get_args(Stage)
 """Stages of a run in the order in which a server passes them."""
 
-SEVERITIES = ("critical", "high", "medium", "low", "info")
+Severity = Literal["critical", "high", "medium", "low", "info"]
+SEVERITIES: tuple[str, ...] = get_args(Severity)
 """Most severe first."""
 
-CONFIDENCES = ("certain", "likely", "possible")
+Confidence = Literal["certain", "likely", "possible"]
+CONFIDENCES: tuple[str, ...] = get_args(Confidence)
 """Surest first."""
+
+Safety = Literal["safe", "unsafe"]
+SAFETIES: tuple[str, ...] = get_args(Safety)
+"""Of fixes; safest first."""
+
+FixKind = Literal["config", "env", "patch", "package", "code", "infrastructure"]
+FixAction = Literal["set", "add", "remove", "restore", "stop-deploying"]
+Role = Literal["good", "bad"]
 
 DRIVER = "driver"
 """Name of the worker that writes without a tag where others write with one (vLLM V0)."""

@@ -86,8 +86,8 @@ class Reader:
                 f"'logdiff inspect {log.path}' shows more of them.",
             )
         section = _section_of(log, number or 1)
-        label = f"{log.path}#{section.number}" if len(log.sections) > 1 else log.path
-        return Run(role, label, log, section, judged_life(section, role), source)
+        life = judged_life(section, role)
+        return Run(role, _label(log, section), log, section, life, source)
 
     def runs(self, text: str) -> list[Run]:
         """Every start of a server in every section that an argument means, each as a bad run."""
@@ -96,11 +96,11 @@ class Reader:
         if not log.sections:
             return [_unread(text, "bad", log)]
         sections = log.sections if number is None else [_section_of(log, number)]
-        found = []
-        for section in sections:
-            label = f"{log.path}#{section.number}" if len(log.sections) > 1 else log.path
-            found += [Run("bad", label, log, section, life, source) for life in section.lives]
-        return found
+        return [
+            Run("bad", _label(log, section), log, section, life, source)
+            for section in sections
+            for life in section.lives
+        ]
 
     def _read_log(self, path: str) -> ReadLog:
         shown = "<stdin>" if path == "-" else path
@@ -203,6 +203,11 @@ def _section_of(log: Log, number: int) -> Section:
             f"'logdiff inspect {log.path}' lists {'it' if have == 1 else 'them'}.",
         )
     return log.sections[number - 1]
+
+
+def _label(log: Log, section: Section) -> str:
+    """How a user names a section: with its number only where the log has several."""
+    return f"{log.path}#{section.number}" if len(log.sections) > 1 else log.path
 
 
 def judged_life(section: Section, role: str) -> Life:

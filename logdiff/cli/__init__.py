@@ -15,7 +15,7 @@ def main() -> None:
     """Run the program and exit with its status."""
     if sys.argv[1:] in (["--version"], ["-V"]):
         # Asked by scripts on every start: answered without loading anything else.
-        from logdiff import __version__
+        from logdiff.version import __version__
 
         sys.stdout.write(f"logdiff {__version__}\n")
         sys.exit(0)

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from logdiff import __version__
+from logdiff.version import __version__
 
 _EPILOG = """\b
 Examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +25,19 @@ _PROGRESS_AFTER_SECONDS = 0.5
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``-f``, ``-o``, ``-v`` and ``--color``."""
+    """``-f``, ``-o``, ``-v`` and ``--color``; a command takes them as one ``output``."""
+
+    @functools.wraps(command)
+    def with_output(
+        formats: tuple[str, ...],
+        outputs: tuple[str, ...],
+        color: str,
+        verbose: int,
+        **others: Any,
+    ) -> Any:
+        return command(output=Output(formats, outputs, color, verbose), **others)
+
+    decorated: Callable[..., Any] = with_output
     for option in (
         click.option(
             "--color",
@@ -48,8 +61,8 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Format of the result; may be repeated.  [default: text]",
         ),
     ):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
 def fail_on_option(command: Callable[..., Any]) -> Callable[..., Any]:

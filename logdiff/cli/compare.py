@@ -31,15 +31,7 @@ Exit status: 0 pass, 1 findings at or above --fail-on, 2 usage error, 3 nothing 
 @click.argument("bad")
 @output_options
 @fail_on_option
-def command(
-    good: str,
-    bad: str,
-    formats: tuple[str, ...],
-    outputs: tuple[str, ...],
-    verbose: int,
-    color: str,
-    fail_on: str,
-) -> int:
+def command(good: str, bad: str, output: Output, fail_on: str) -> int:
     """Say what is different in BAD that matters, what caused what, and what to change.
 
     GOOD and BAD are log files; FILE#N is section N of a file that holds several runs, and - is
@@ -51,5 +43,5 @@ def command(
         raise UsageError("standard input can be only one of the two runs")
     with Reader(progress()) as reader:
         report = compare_runs(reader.run(good, "good"), reader.run(bad, "bad"))
-        emit_report(report, Output(formats, outputs, color, verbose), reader.paths)
+        emit_report(report, output, reader.paths)
     return report_status(report, fail_on)

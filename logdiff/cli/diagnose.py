@@ -28,14 +28,7 @@ Exit status: 0 pass, 1 findings at or above --fail-on, 2 usage error, 3 nothing 
 @click.argument("run")
 @output_options
 @fail_on_option
-def command(
-    run: str,
-    formats: tuple[str, ...],
-    outputs: tuple[str, ...],
-    verbose: int,
-    color: str,
-    fail_on: str,
-) -> int:
+def command(run: str, output: Output, fail_on: str) -> int:
     """Say what is wrong in RUN, without a known-good run to compare it with.
 
     RUN is a log file, FILE#N for section N of a file that holds several runs, or - for standard
@@ -45,5 +38,5 @@ def command(
 
     with Reader(progress()) as reader:
         report = diagnose_runs(reader.runs(run))
-        emit_report(report, Output(formats, outputs, color, verbose), reader.paths)
+        emit_report(report, output, reader.paths)
     return report_status(report, fail_on)

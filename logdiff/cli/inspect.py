@@ -19,13 +19,7 @@ Exit status: 0 all logs were read, 2 usage error, 3 a log is empty, binary or un
 @click.command(epilog=_EPILOG)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @output_options
-def command(
-    runs: tuple[str, ...],
-    formats: tuple[str, ...],
-    outputs: tuple[str, ...],
-    verbose: int,
-    color: str,
-) -> int:
+def command(runs: tuple[str, ...], output: Output) -> int:
     """List the sections, starts and main facts of each RUN, so that one can be named."""
     from logdiff.pipeline import Reader
     from logdiff.render.document import build_inspection
@@ -37,7 +31,7 @@ def command(
         )
         emit(
             lambda renderer, options: renderer.render_inspect(inspection, options),
-            Output(formats, outputs, color, verbose),
+            output,
             reader.paths,
         )
     return 0 if all(read.source for read in logs) else 3

@@ -17,22 +17,20 @@ from logdiff.engine.conditions import (
     compile_choice,
     compile_evidence,
     compile_expression,
-    compile_text,
-    mentions,
     suggestion,
 )
 from logdiff.engine.position import Origin, Position, Problem, RuleFileError
 from logdiff.engine.ruleset import Rule, RuleFix, RuleSet, Signal
+from logdiff.engine.syntax import mentions
+from logdiff.engine.texts import compile_text
 from logdiff.errors import RuleError
-from logdiff.model import CONFIDENCES, SEVERITIES
+from logdiff.model import CONFIDENCES, SAFETIES, SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import CodeType
 
     from logdiff.engine.strict_yaml import Document, Path
-
-SAFETIES = ("safe", "unsafe")
 
 
 class Source(NamedTuple):

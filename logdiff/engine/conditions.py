@@ -1,4 +1,4 @@
-"""Compiles the expressions and texts of rule files.
+"""Compiles the expressions of rule files.
 
 An expression is an allow-listed subset of Python. It is parsed with :mod:`ast`, checked node by
 node, and rewritten into calls of the helpers in :mod:`logdiff.engine.runtime`, which know a third
@@ -11,30 +11,31 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
-import re
-import tokenize
-import warnings
-from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from logdiff.engine.functions import FUNCTIONS
-from logdiff.engine.position import Origin, Problem, RuleFileError
+from logdiff.engine.syntax import (
+    Expression,
+    assembled,
+    attribute_chain,
+    call,
+    described,
+    is_text_or_list,
+    later,
+)
 from logdiff.facts_table import CHANGES, FACTS, FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from types import CodeType
 
-MAXIMUM_CHARACTERS = 4000
-MAXIMUM_NODES = 400
-MAXIMUM_DEPTH = 40
+    from logdiff.engine.position import Origin, RuleFileError
+
 MAXIMUM_LOOPS = 2
 """``for``s that may enclose one another: what an expression costs stays below items squared."""
 
 RUNS = ("good", "bad", "run")
 VARIABLES = ("item", "target")
-
-_FORMAT = re.compile(r"[<>^]?\d{0,2},?(?:\.\d)?[defg%]?")
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -52,29 +53,6 @@ _OPERATIONS: dict[type[ast.operator], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
-_DESCRIPTIONS: dict[type[ast.AST], str] = {
-    ast.Await: "'await'",
-    ast.BitAnd: "the operator '&'",
-    ast.BitOr: "the operator '|'",
-    ast.BitXor: "the operator '^'",
-    ast.Dict: "a mapping",
-    ast.DictComp: "a mapping",
-    ast.Invert: "the operator '~'",
-    ast.JoinedStr: "an f-string",
-    ast.LShift: "the operator '<<'",
-    ast.Lambda: "a lambda",
-    ast.MatMult: "the operator '@'",
-    ast.NamedExpr: "':='",
-    ast.Pow: "the operator '**'",
-    ast.RShift: "the operator '>>'",
-    ast.Set: "a set",
-    ast.SetComp: "a set",
-    ast.Slice: "a slice",
-    ast.Starred: "'*'",
-    ast.UAdd: "a unary '+'",
-    ast.Yield: "'yield'",
-    ast.YieldFrom: "'yield'",
-}
 
 
 class Names(NamedTuple):
@@ -89,8 +67,7 @@ class Names(NamedTuple):
 
 def compile_expression(source: str, *, names: Names, where: Origin) -> CodeType:
     """Compile an expression for ``Context.evaluate``; RuleFileError where it is not allowed."""
-    translator = _Translator(source, names, where)
-    return _assemble(translator.value(translator.tree))
+    return assembled(rewritten(Expression(source, where), names))
 
 
 def compile_choice(
@@ -98,33 +75,13 @@ def compile_choice(
 ) -> CodeType:
     """Compile one of the allowed words, or an expression that yields one."""
     if source in allowed:
-        return _assemble(ast.Constant(source))
-    translator = _Translator(source, names, where)
-    for outcome in _outcomes(translator.tree):
+        return assembled(ast.Constant(source))
+    expression = Expression(source, where)
+    for outcome in _outcomes(expression.tree):
         if isinstance(outcome, ast.Constant) and outcome.value not in allowed:
-            raise translator.error(
-                outcome, f"{outcome.value!r} is none of {', '.join(allowed)}"
-            )  # fmt: skip
-    return _assemble(translator.value(translator.tree))
-
-
-def compile_text(template: str, *, names: Names, where: Origin) -> CodeType:
-    """Compile a text for ``Context.text``.
-
-    A text is written like the body of an f-string: ``{expression}``, ``{expression:.2f}``, and
-    ``{{`` and ``}}`` for braces. The rest is kept as it is.
-    """
-    splitter = _Splitter(template, where)
-    parts: list[ast.expr] = []
-    for piece in splitter.pieces():
-        if isinstance(piece, str):
-            parts.append(ast.Constant(piece))
-        else:
-            translator = _Translator(template, names, where, piece.start, piece.end)
-            parts.append(
-                _call("_format", translator.value(translator.tree), ast.Constant(piece.format))
-            )
-    return _assemble(_call("_text", *parts))
+            message = f"{outcome.value!r} is none of {', '.join(allowed)}"
+            raise expression.error(outcome, message)
+    return assembled(rewritten(expression, names))
 
 
 def compile_evidence(source: str, *, names: Names, where: Origin) -> CodeType:
@@ -133,35 +90,19 @@ def compile_evidence(source: str, *, names: Names, where: Origin) -> CodeType:
     A path to a fact stands for the lines that prove the fact; any other value must hold its own,
     as entries of facts and items of ``changes`` do.
     """
-    translator = _Translator(source, names, where)
-    return _assemble(translator.evidence(translator.tree))
+    expression = Expression(source, where)
+    return assembled(_Translator(expression, names).evidence(expression.tree))
 
 
-def mentions(source: str, name: str) -> bool:
-    """Say whether a valid expression uses a variable."""
-    tree = ast.parse(source.strip().replace("\n", " "), mode="eval")
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
+def rewritten(expression: Expression, names: Names) -> ast.expr:
+    """Return the calls that yield an expression's value; RuleFileError where it is not allowed."""
+    return _Translator(expression, names).value(expression.tree)
 
 
 def suggestion(word: str, known: Collection[str]) -> str:
     """Return ``; did you mean 'x'?`` for the nearest known word, or nothing."""
     nearest = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""
-
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
-
-
-def _later(value: ast.expr) -> ast.Lambda:
-    nothing = ast.arguments(
-        posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]
-    )
-    return ast.Lambda(nothing, value)
-
-
-def _assemble(tree: ast.expr) -> CodeType:
-    return compile(ast.fix_missing_locations(ast.Expression(tree)), "<rule>", "eval")
 
 
 def _outcomes(node: ast.expr) -> Iterator[ast.expr]:
@@ -172,155 +113,17 @@ def _outcomes(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
-class _Hole(NamedTuple):
-    """An expression within a text."""
-
-    start: int
-    end: int
-    format: str
-
-
-class _Splitter:
-    """Splits a text into literal parts and holes."""
-
-    def __init__(self, template: str, where: Origin) -> None:
-        self.template = template
-        self.where = where
-        if len(template) > MAXIMUM_CHARACTERS:
-            raise self.error(0, f"a text may have at most {MAXIMUM_CHARACTERS:,} characters")
-
-    def error(self, offset: int, message: str) -> RuleFileError:
-        return RuleFileError(Problem(self.where.at(offset, self.template), message))
-
-    def pieces(self) -> Iterator[str | _Hole]:
-        template, literal, index = self.template, "", 0
-        while index < len(template):
-            if template.startswith(("{{", "}}"), index):
-                literal += template[index]
-                index += 2
-            elif template[index] == "}":
-                raise self.error(index, "a single '}' in a text: write '}}'")
-            elif template[index] == "{":
-                yield literal
-                literal = ""
-                hole, index = self.hole(index)
-                yield hole
-            else:
-                literal += template[index]
-                index += 1
-        yield literal
-
-    def hole(self, opening: int) -> tuple[_Hole, int]:
-        """Return the hole whose brace is given, and the offset after it."""
-        start = opening + 1
-        end = self.end_of_expression(opening)
-        if not self.template[start:end].strip():
-            raise self.error(opening, "'{}' holds no expression")
-        if self.template[end] == "!":
-            raise self.error(end, "conversions such as '!r' are not allowed in a text")
-        if self.template[end] == "}":
-            return _Hole(start, end, ""), end + 1
-        closing = self.template.find("}", end)
-        if closing < 0:
-            raise self.error(opening, "'{' is never closed")
-        specification = self.template[end + 1 : closing]
-        if not _FORMAT.fullmatch(specification):
-            raise self.error(end + 1, f"{specification!r} is no format such as ',' or '.2f'")
-        return _Hole(start, end, specification), closing + 1
-
-    def end_of_expression(self, opening: int) -> int:
-        """Return the offset of the ``}``, ``:`` or ``!`` that ends the expression."""
-        template, depth, quote = self.template, 0, ""
-        for index in range(opening + 1, len(template)):
-            character = template[index]
-            if quote:
-                # A quote after a backslash does not end a string.
-                quote = "" if character == quote and template[index - 1] != "\\" else quote
-            elif character in "'\"":
-                quote = character
-            elif character in "([{":
-                depth += 1
-            elif depth and character in ")]}":
-                depth -= 1
-            elif not depth and self.ends_expression(index):
-                return index
-        raise self.error(opening, "'{' is never closed")
-
-    def ends_expression(self, index: int) -> bool:
-        character = self.template[index]
-        return character in "}:" or (character == "!" and self.template[index + 1 :][:1] != "=")
-
-
 class _Translator:
     """Checks one expression and rewrites it."""
 
-    def __init__(
-        self, text: str, names: Names, where: Origin, start: int = 0, end: int | None = None
-    ) -> None:
-        """Parse ``text[start:end]``; the whole text is needed to say where a mistake stands."""
-        self.text = text
+    def __init__(self, expression: Expression, names: Names) -> None:
+        self.expression = expression
         self.names = names
-        self.where = where
         self.locals: list[str] = []
         self.loops = 0
-        source = text[start:end]
-        self.start = start + len(source) - len(source.lstrip())
-        # A line feed within an expression is a blank, as if it were in parentheses.
-        self.source = source.strip().replace("\n", " ")
-        self.tree = self.parse()
-        self.check_size()
 
     def error(self, node: ast.AST, message: str) -> RuleFileError:
-        column = getattr(node, "col_offset", 0)
-        if isinstance(node, ast.Attribute):  # the name after the last dot, not the whole path
-            column = (node.end_col_offset or 0) - len(node.attr.encode())
-        return self.error_at(len(self.source.encode()[:column].decode()), message)
-
-    def error_at(self, offset: int, message: str) -> RuleFileError:
-        position = self.where.at(self.start + offset, self.text)
-        return RuleFileError(Problem(position, message))
-
-    def parse(self) -> ast.expr:
-        if not self.source:
-            raise self.error_at(0, "the expression is empty")
-        if len(self.source) > MAXIMUM_CHARACTERS:
-            message = f"an expression may have at most {MAXIMUM_CHARACTERS:,} characters"
-            raise self.error_at(0, message)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about code that is rejected anyhow
-                tree = ast.parse(self.source, mode="eval").body
-        except SyntaxError as error:
-            end = len(self.source) + 1  # the parser gives no offset for what is missing at the end
-            raise self.error_at((error.offset or end) - 1, f"no expression: {error.msg}") from error
-        except (ValueError, RecursionError, MemoryError) as error:
-            reason = str(error) or "too deeply nested"
-            raise self.error_at(0, f"no expression: {reason}") from error
-        self.reject_comment()
-        return tree
-
-    def reject_comment(self) -> None:
-        if "#" in self.source:  # few have one, in a string as a rule
-            for token in tokenize.generate_tokens(StringIO(self.source).readline):
-                if token.type == tokenize.COMMENT:
-                    raise self.error_at(token.start[1], "a comment is not allowed in an expression")
-
-    def check_size(self) -> None:
-        level: list[ast.AST] = [self.tree]
-        nodes = depth = 0
-        while level:
-            depth += 1
-            nodes += len(level)
-            if depth > MAXIMUM_DEPTH:
-                raise self.error(level[0], f"nested deeper than {MAXIMUM_DEPTH} levels")
-            if nodes > MAXIMUM_NODES:
-                raise self.error(self.tree, f"more than {MAXIMUM_NODES} nodes")
-            level = [
-                child
-                for node in level
-                for child in ast.iter_child_nodes(node)
-                if isinstance(child, (ast.expr, ast.comprehension))
-            ]
+        return self.expression.error(node, message)
 
     def value(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression for its value."""
@@ -330,24 +133,24 @@ class _Translator:
         return rewrite(self, node)
 
     def later(self, node: ast.expr) -> ast.expr:
-        return _later(self.value(node))
+        return later(self.value(node))
 
     def not_allowed(self, node: ast.AST, place: ast.AST | None = None) -> RuleFileError:
-        what = _DESCRIPTIONS.get(type(node), type(node).__name__)
+        what = described(node)
         return self.error(place or node, f"{what} is not allowed in an expression")
 
     def evidence(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression for the lines it refers to."""
         if isinstance(node, ast.IfExp):
-            choices = (_later(self.evidence(branch)) for branch in (node.body, node.orelse))
-            return _call("_choose", self.value(node.test), *choices)
+            choices = (later(self.evidence(branch)) for branch in (node.body, node.orelse))
+            return call("_choose", self.value(node.test), *choices)
         if isinstance(node, (ast.List, ast.Tuple)):
             return ast.List([self.evidence(element) for element in node.elts], ast.Load())
-        chain = _chain(node)
+        chain = attribute_chain(node)
         if chain and self.is_root(chain[0]) and chain[0].id in RUNS and chain[1]:
             root, attributes = chain
             fact, _ = self.fact(root.id, attributes)
-            return _call("_reference", ast.Constant(root.id), ast.Constant(fact))
+            return call("_reference", ast.Constant(root.id), ast.Constant(fact))
         return self.value(node)
 
     def constant(self, node: ast.Constant) -> ast.expr:
@@ -359,7 +162,7 @@ class _Translator:
         if node.id in self.locals:
             return ast.Name(node.id, ast.Load())
         if node.id in self.names.variables:
-            return _call("_variable", ast.Constant(node.id))
+            return call("_variable", ast.Constant(node.id))
         if node.id in VARIABLES:
             raise self.error(node, f"{node.id!r} is bound only beside and below its for_each")
         if node.id in RUNS:
@@ -376,7 +179,7 @@ class _Translator:
         return node.id in (*RUNS, "changes") and node.id not in self.locals
 
     def attribute(self, node: ast.Attribute) -> ast.expr:
-        chain = _chain(node)
+        chain = attribute_chain(node)
         if chain is None or not self.is_root(chain[0]):
             return self.item(node, self.value(node.value), ast.Constant(node.attr))
         root, attributes = chain
@@ -384,7 +187,7 @@ class _Translator:
             result, used = self.change(attributes), 1
         else:
             fact, used = self.fact(root.id, attributes)
-            result = _call("_fact", ast.Constant(root.id), ast.Constant(fact))
+            result = call("_fact", ast.Constant(root.id), ast.Constant(fact))
         for step in attributes[used:]:
             result = self.item(step, result, ast.Constant(step.attr))
         return result
@@ -412,13 +215,13 @@ class _Translator:
         if key not in self.names.changes:
             hint = suggestion(key, self.names.changes)
             raise self.error(attributes[0], f"undefined key {key!r} of changes{hint}")
-        return _call("_change", ast.Constant(key))
+        return call("_change", ast.Constant(key))
 
     def item(self, node: ast.expr, value: ast.expr, key: ast.expr) -> ast.expr:
         """Rewrite the access to an item; the helper reports a missing one as it was written."""
         if isinstance(key, ast.Constant) and str(key.value).startswith("_"):
             raise self.error(node, f"{key.value!r}: a name may not start with an underscore")
-        return _call("_item", value, key, ast.Constant(ast.unparse(node)))
+        return call("_item", value, key, ast.Constant(ast.unparse(node)))
 
     def subscript(self, node: ast.Subscript) -> ast.expr:
         return self.item(node, self.value(node.value), self.value(node.slice))
@@ -429,40 +232,40 @@ class _Translator:
             self.comparison(left, operation, right)
             for left, operation, right in zip(operands, node.ops, operands[1:], strict=False)
         ]
-        return parts[0] if len(parts) == 1 else _call("_and", *map(_later, parts))
+        return parts[0] if len(parts) == 1 else call("_and", *map(later, parts))
 
     def comparison(self, left: ast.expr, operation: ast.cmpop, right: ast.expr) -> ast.expr:
         if isinstance(operation, (ast.Is, ast.IsNot)):
             return self.null_test(left, operation, right)
         if isinstance(operation, (ast.In, ast.NotIn)):
-            inside = _call("_contains", self.value(left), self.value(right))
-            return inside if isinstance(operation, ast.In) else _call("_not", inside)
+            inside = call("_contains", self.value(left), self.value(right))
+            return inside if isinstance(operation, ast.In) else call("_not", inside)
         for side in (left, right):
             if isinstance(side, ast.Constant) and side.value is None:
                 message = "a comparison with None is never known: write 'is None' or 'is not None'"
                 raise self.error(side, message)
         symbol = _COMPARISONS[type(operation)]
-        return _call("_compare", ast.Constant(symbol), self.value(left), self.value(right))
+        return call("_compare", ast.Constant(symbol), self.value(left), self.value(right))
 
     def null_test(self, left: ast.expr, operation: ast.cmpop, right: ast.expr) -> ast.expr:
         if not (isinstance(right, ast.Constant) and right.value is None):
             raise self.error(right, "'is' tests for None only: write '=='")
         if isinstance(left, ast.Name) and left.id in RUNS and self.is_root(left):
-            tested: ast.expr = _call("_present", ast.Constant(left.id))
+            tested: ast.expr = call("_present", ast.Constant(left.id))
         else:
             tested = self.value(left)
-        test = _call("_is_null", _later(tested))
-        return test if isinstance(operation, ast.Is) else _call("_not", test)
+        test = call("_is_null", later(tested))
+        return test if isinstance(operation, ast.Is) else call("_not", test)
 
     def boolean(self, node: ast.BoolOp) -> ast.expr:
         helper = "_and" if isinstance(node.op, ast.And) else "_or"
-        return _call(helper, *map(self.later, node.values))
+        return call(helper, *map(self.later, node.values))
 
     def unary(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):
-            return _call("_not", self.value(node.operand))
+            return call("_not", self.value(node.operand))
         if isinstance(node.op, ast.USub):
-            return _call("_negative", self.value(node.operand))
+            return call("_negative", self.value(node.operand))
         raise self.not_allowed(node.op, node)
 
     def binary(self, node: ast.BinOp) -> ast.expr:
@@ -470,15 +273,15 @@ class _Translator:
         if symbol is None:
             raise self.not_allowed(node.op, node)
         for side in (node.left, node.right):
-            if symbol != "+" and _is_text_or_list(side):
+            if symbol != "+" and is_text_or_list(side):
                 raise self.error(side, f"'{symbol}' takes numbers only")
-        return _call(
+        return call(
             "_arithmetic", ast.Constant(symbol), self.value(node.left), self.value(node.right)
         )
 
     def conditional(self, node: ast.IfExp) -> ast.expr:
         choices = (self.later(node.body), self.later(node.orelse))
-        return _call("_choose", self.value(node.test), *choices)
+        return call("_choose", self.value(node.test), *choices)
 
     def sequence(self, node: ast.List | ast.Tuple) -> ast.expr:
         elements = [self.value(element) for element in node.elts]
@@ -495,14 +298,14 @@ class _Translator:
         items = ast.ListComp(self.value(node.elt), generators)
         del self.locals[outer:]
         self.loops -= len(node.generators)
-        return _call("_list", _later(items))
+        return call("_list", later(items))
 
     def generator(self, node: ast.comprehension) -> ast.comprehension:
         if node.is_async:
             raise self.error(node.target, "'async' is not allowed in an expression")
-        items = _call("_iterate", self.value(node.iter))  # before its own name is bound
+        items = call("_iterate", self.value(node.iter))  # before its own name is bound
         target = self.bind(node.target)
-        filters: list[ast.expr] = [_call("_holds", self.value(test)) for test in node.ifs]
+        filters: list[ast.expr] = [call("_holds", self.value(test)) for test in node.ifs]
         return ast.comprehension(target, items, filters, 0)
 
     def bind(self, target: ast.expr) -> ast.Name:
@@ -525,7 +328,7 @@ class _Translator:
         self.check_arguments(node.func, node)
         if node.func.id == "default":
             # What the fallback replaces was not lacking.
-            return _call("_default", *map(self.later, node.args))
+            return call("_default", *map(self.later, node.args))
         options = [ast.keyword(option.arg, self.value(option.value)) for option in node.keywords]
         arguments = [self.value(argument) for argument in node.args]
         return ast.Call(ast.Name(node.func.id, ast.Load()), arguments, options)
@@ -538,20 +341,6 @@ class _Translator:
             inspect.signature(FUNCTIONS[function.id]).bind(*node.args, **options)
         except TypeError as error:
             raise self.error(node, f"{function.id}: {error}") from error
-
-
-def _chain(node: ast.expr) -> tuple[ast.Name, list[ast.Attribute]] | None:
-    """Return the name at the root of ``a.b.c`` and its attributes from left to right."""
-    attributes: list[ast.Attribute] = []
-    while isinstance(node, ast.Attribute):
-        attributes.append(node)
-        node = node.value
-    return (node, attributes[::-1]) if isinstance(node, ast.Name) else None
-
-
-def _is_text_or_list(node: ast.expr) -> bool:
-    text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return text or isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
 
 
 _REWRITERS: dict[type[ast.expr], Callable[..., ast.expr]] = {

@@ -9,7 +9,7 @@ from logdiff.engine import causes
 from logdiff.engine.runtime import Context
 from logdiff.engine.values import is_known
 from logdiff.engine.verdict import judge
-from logdiff.model import CONFIDENCES, SEVERITIES, Finding, Fix, Report
+from logdiff.model import CONFIDENCES, SAFETIES, SEVERITIES, Finding, Fix, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from logdiff.model import Run
 
 _RAISED = "medium"
-_SAFETIES = ("safe", "unsafe")
 _STAGE_FACTS = {
     "kv": ("kv", "the size of the KV cache"),
     "serving": ("http", "requests, throughput and memory while serving"),
@@ -226,7 +225,7 @@ class _Evaluation:
         wanted = context.evaluate(rule_fix.confidence) if rule_fix.confidence else None
         fix.confidence = _one_of(CONFIDENCES, wanted, finding.confidence)
         safety = context.evaluate(rule_fix.safety) if rule_fix.safety else "safe"
-        fix.safety = _one_of(_SAFETIES, safety, "unsafe")
+        fix.safety = _one_of(SAFETIES, safety, "unsafe")
         fix.old, fix.new = (
             context.evaluate(code) if code else None for code in (rule_fix.old, rule_fix.new)
         )
@@ -247,7 +246,7 @@ class _Evaluation:
             parts = [*known.reason.split("; "), *fix.reason.split("; ")]
             known.reason = "; ".join(dict.fromkeys(parts))
         known.confidence = fix.confidence if surer else known.confidence
-        known.safety = max(known.safety, fix.safety, key=_SAFETIES.index)
+        known.safety = max(known.safety, fix.safety, key=SAFETIES.index)
         known.confirm_by = known.confirm_by or fix.confirm_by
         return known
 

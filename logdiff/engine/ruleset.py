@@ -13,14 +13,13 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-import logdiff
-from logdiff import patterns
+from logdiff import patterns, version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from types import CodeType
 
-PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(logdiff.__file__))
+PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(version.__file__))
 RULES_DIRECTORY = os.path.join(PACKAGE_DIRECTORY, "rules")
 
 _MAGIC = b"logdiff ruleset 3\n"
@@ -191,7 +190,7 @@ def _key(sources: list[tuple[str, int, int]]) -> bytes:
     """Return what a cache must have been made from: sources, this package and bytecode version."""
     folders = [os.path.join(PACKAGE_DIRECTORY, name) for name in _FOLDERS_WITH_PATTERNS]
     compiler = sorted(stamp for folder in folders for stamp in _stamps(folder, ".py"))
-    return repr((logdiff.__version__, sys.version, sources, compiler)).encode()
+    return repr((version.__version__, sys.version, sources, compiler)).encode()
 
 
 def _cache_places(directory: str) -> list[str]:

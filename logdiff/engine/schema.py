@@ -10,22 +10,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from logdiff.model import Confidence, FixAction, FixKind, Role, Severity, Stage
+
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 """Words in lower case, joined by hyphens."""
 
 Version = Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
-Stage = Literal[
-    "build", "import", "args", "load", "weights", "profile", "kv", "serving", "stopped", "dead"
-]
-Severity = Literal["critical", "high", "medium", "low", "info"]
-Confidence = Literal["certain", "likely", "possible"]
-FixKind = Literal["config", "env", "patch", "package", "code", "infrastructure"]
-FixAction = Literal["set", "add", "remove", "restore", "stop-deploying"]
 FieldType = Literal["text", "int", "float", "count"]
-Need = Literal[
-    "good", "bad",
-    "build", "import", "args", "load", "weights", "profile", "kv", "serving", "stopped", "dead",
-]  # fmt: skip
+Need = Literal[Role, Stage]
 
 
 def _require_scalar(value: Any) -> Any:
@@ -180,7 +172,7 @@ class ExpectedFinding(_Model):
     subject: str | None = Field(None, description="What the finding is about.")
     severity: Severity | None = Field(None, description="Its severity.")
     confidence: Confidence | None = Field(None, description="Its confidence.")
-    run: Literal["good", "bad"] | None = Field(None, description="The run it is about.")
+    run: Role | None = Field(None, description="The run it is about.")
     title_contains: str | None = Field(None, description="A part of its title.")
     fixes: list[ExpectedFix] | None = Field(None, description="Fixes that it must propose.")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from logdiff import __version__
 from logdiff.model import Difference, Evidence, Finding, Fix, Life, Log, Place, Report, Run, Section
+from logdiff.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

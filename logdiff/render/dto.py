@@ -10,12 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-Role = Literal["good", "bad"]
-Severity = Literal["critical", "high", "medium", "low", "info"]
-Confidence = Literal["certain", "likely", "possible"]
-Stage = Literal[
-    "build", "import", "args", "load", "weights", "profile", "kv", "serving", "stopped", "dead"
-]
+from logdiff.model import Confidence, FixAction, FixKind, Role, Safety, Severity, Stage
 
 
 class _Part(BaseModel):
@@ -132,24 +127,18 @@ class Fix(_Part):
     """One change to one target."""
 
     id: str = Field(description="Identifies the fix within the report.")
-    kind: Literal["config", "env", "patch", "package", "code", "infrastructure"] = Field(
-        description="Kind of its target."
-    )
+    kind: FixKind = Field(description="Kind of its target.")
     file: str | None = Field(description="File to edit, if it is at hand.")
     line: int | None = Field(description="Line of that file.")
     key: str = Field(
         description="The flag as typed, the variable, the distribution, the file or the option."
     )
-    action: Literal["set", "add", "remove", "restore", "stop-deploying"] = Field(
-        description="What is done to it."
-    )
+    action: FixAction = Field(description="What is done to it.")
     from_: JsonValue = Field(alias="from", description="Value before; null = unset.")
     to: JsonValue = Field(description="Value after; null = unset.")
     reason: str = Field(description="Why, or why it is not advised.")
     confidence: Confidence = Field(description="How sure it is that it helps.")
-    safety: Literal["safe", "unsafe"] = Field(
-        description="unsafe = the evidence speaks against doing it blindly."
-    )
+    safety: Safety = Field(description="unsafe = the evidence speaks against doing it blindly.")
     diff: str | None = Field(description="The edit as a unified diff, if the file is at hand.")
     confirm_by: str | None = Field(description="The log line that a run with the fix will print.")
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.reasoning import HEAD, command, text
 
 if TYPE_CHECKING:
-    import pytest
     from collections.abc import Iterator
     from pathlib import Path
+
+    import pytest
 
 FORMATS = ("text", "json", "markdown")
 

@@ -8,7 +8,7 @@ from typing import Any
 from logdiff.engine.conditions import Names, compile_expression
 from logdiff.engine.position import Origin, Position
 from logdiff.engine.runtime import Context
-from logdiff.model import Evidence, Life, Log, Mark, Run, Section
+from logdiff.model import Entry, Evidence, Life, Log, Mark, Run, Section
 
 MakeFile = Callable[..., str]
 
@@ -81,6 +81,40 @@ def make_run(
 def make_evidence(line: int) -> Evidence:
     """Return evidence on a line."""
     return Evidence(Mark(line, line * 100, 99), 1, ())
+
+
+ENTRY = Entry({"where": "moe", "what": "topk", "layer": None}, [make_evidence(3)])
+
+
+def make_context(**options: Any) -> Context:
+    """Return the context of two runs that know some facts, with ENTRY as one of bad's."""
+    good = make_run(
+        "good",
+        {
+            "weights.gb": 17.3529,
+            "args.max_model_len": 4096,
+            "args.compilation": {"level": 3},
+            "kernels": [{"variant": "a"}, {"variant": "b"}],
+            "kernels.fallback": [],
+            "http": {"200": 12, "500": 3},
+        },
+        {"weights.gb": [make_evidence(5)]},
+    )
+    bad = make_run(
+        "bad",
+        {
+            "weights.gb": None,
+            "nan": {"layers": [0, 1, 2], "where": None},
+            "kernels.fallback": [ENTRY],
+            "reached": "profile",
+            "truncated": True,
+        },
+        {"nan": [make_evidence(8), make_evidence(9)]},
+    )
+    values: dict[str, Any] = {
+        "changes": {"arguments": [{"name": "dtype", "good": "auto", "bad": None}]}
+    }
+    return Context(good, bad, None, **(values | options))
 
 
 def origin(text: str = "", file: str = "rule.yaml") -> Origin:

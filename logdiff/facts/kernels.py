@@ -1,0 +1,123 @@
+"""What computes: kernels, what stands in for them or is missing, backends, and NaN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from logdiff.facts.context import texts
+from logdiff.model import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from logdiff.extract.observations import Group
+    from logdiff.facts.context import Context
+    from logdiff.model import Evidence
+
+
+def set_kernels(context: Context) -> None:
+    """Set the kernels that are used, what is lacking, and what comes of it."""
+    context.set_list("kernels", _kernels(context), context.came_to("profile"))
+    fallbacks = _counted(context, "kernel-fallback", "what", "reason")
+    context.set_list("kernels.fallback", fallbacks, context.came_to("weights"))
+    context.set_list("ops_missing", _missing_operators(context), context.came_to("weights"))
+    modules = _counted(context, "module-missing", "module")
+    context.set_list("modules_missing", modules, context.came_to("args"))
+    _set_backends(context)
+    _set_nan(context)
+
+
+def _kernels(context: Context) -> list[Entry]:
+    """Kernels that are loaded or used, one entry for what one line of the code says of one."""
+    kernels: dict[tuple[str | None, str | None], Entry] = {}
+    for group in context.groups("kernel-loaded", "kernel-used"):
+        proof = context.proof(group)
+        key = group.place, group.texts["operator"]
+        if key in kernels:
+            kernels[key].evidence.append(proof)
+            kernels[key]["workers"] = _workers(kernels[key].evidence)
+            continue
+        values = {
+            "where": group.place,
+            "operator": group.texts["operator"],
+            "library": group.texts.get("library"),
+            "variant": group.texts.get("variant"),
+            "workers": list(proof.workers),
+        }
+        kernels[key] = Entry(values, [proof], context.stage_at(group.first.line))
+    return list(kernels.values())
+
+
+def _counted(context: Context, signal: str, *fields: str) -> list[Entry]:
+    """Groups of a signal that agree in place and fields, as entries with counts."""
+    merged: dict[tuple[str | None, ...], list[Group]] = {}
+    for group in context.groups(signal):
+        key = (group.place, *(group.texts.get(field) for field in fields))
+        merged.setdefault(key, []).append(group)
+    entries = []
+    for (place, *values), groups in merged.items():
+        proofs = context.proofs(groups)
+        entry = dict(zip(fields, values, strict=True)) | {
+            "where": place,
+            "file": _file(place),
+            "occurrences": sum(proof.count for proof in proofs),
+            "workers": _workers(proofs),
+        }
+        entries.append(Entry(entry, proofs, context.stage_at(groups[0].first.line)))
+    return entries
+
+
+def _missing_operators(context: Context) -> list[Entry]:
+    entries = _counted(context, "custom-op-missing", "op", "module", "attribute", "reason")
+    for entry in entries:
+        module, attribute = entry.pop("module"), entry.pop("attribute")
+        entry["missing"] = f"{module}.{attribute}" if attribute else None
+        entry["package"] = _package(module)
+        entry["op"] = entry["op"] or attribute
+    return entries
+
+
+def _set_backends(context: Context) -> None:
+    groups = context.groups("attention-backend")[:1]
+    attention = groups[0].texts["backend"] if groups else None
+    value = {"attention": attention} if attention else None
+    context.set("backends", value, context.proofs(groups))
+
+
+def _set_nan(context: Context) -> None:
+    groups = context.groups("nan-output")
+    if not groups and "profile" not in context.life.facts["stage.completed"]:
+        context.set("nan", None)
+        return
+    fractions = [float(text) for text in texts(groups, "fraction")]
+    place = next((group.place for group in groups if group.place), None)
+    proofs = context.proofs(groups)
+    value: dict[str, Any] = {
+        "occurrences": sum(group.count for group in groups),
+        "layers": sorted({int(layer) for layer in texts(groups, "layer")}),
+        "modules": sorted(texts(groups, "module")),
+        "phases": sorted(texts(groups, "phase")),
+        "fraction_min": min(fractions, default=None),
+        "fraction_max": max(fractions, default=None),
+        "where": place,
+        "file": _file(place),
+        "workers": _workers(proofs),
+    }
+    context.set("nan", value, proofs)
+
+
+def _workers(proofs: Iterable[Evidence]) -> list[str]:
+    """All workers that some evidence names."""
+    return sorted({name for proof in proofs for name in proof.workers})
+
+
+def _file(place: str | None) -> str | None:
+    """The file of ``file.py:line``."""
+    return place.rpartition(":")[0] if place else None
+
+
+def _package(module: str | None) -> str | None:
+    """The distribution of a module; compiled extensions (``_C``) are the engine's own."""
+    if not module:
+        return None
+    return "vllm" if module.startswith("_") else module.partition(".")[0]

@@ -22,7 +22,9 @@ __all__ = ["__version__", "compare_runs", "diagnose_run", "read_run"]
 
 
 def read_run(path: str, role: str = "bad") -> Run:
-    """Read the run that a path, ``-`` or ``file#N`` means; its log stays open for quoting.
+    """Read the run that a path, ``-`` or ``file#N`` means.
+
+    Its log stays open, so that lines can be quoted: ``run.source.close()`` when that is done.
 
     Args:
         path: as on the command line.

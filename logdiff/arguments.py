@@ -21,9 +21,10 @@ _AREAS = {
         "tensor_parallel_size pipeline_parallel_size data_parallel_size enable_expert_parallel "
         "distributed_executor_backend worker_use_ray disable_custom_all_reduce"
     ),
+    "identity": "model revision code_revision tokenizer tokenizer_revision served_model_name",
     "numerics": (
-        "dtype quantization quantization_param_path load_format model revision tokenizer "
-        "tokenizer_mode config_format model_loader_extra_config hf_overrides seed"
+        "dtype quantization quantization_param_path load_format tokenizer_mode config_format "
+        "model_loader_extra_config hf_overrides seed"
     ),
     "kernels": (
         "enforce_eager max_seq_len_to_capture max_context_len_to_capture compilation_config device "

@@ -19,16 +19,19 @@ LARGEST_JITTER_SECONDS = 60
 """Streams of one container may be out of order by this much without a new run."""
 
 _HEADING_LENGTH = 160
-_RULED = compiled(rb"#{1,6} +\S|={3,} ?.*\w.* ?={3,}$|-{3,} ?.*\w.* ?-{3,}$|==> .+ <==$")
+_RULED = compiled(rb"#{1,6} +\S|={3,} ?[^=].* ?={3,}$|-{3,} ?[^-].* ?-{3,}$|==> .+ <==$")
 _LABEL = compiled(
     rb"[^\s\[{(<].{0,150}?(?::|\xef\xbc\x9a)\s*$",  # ends in ':' or in the full-width colon
     re.DOTALL,
 )
 _LABEL_WORDS = compiled(
     r"log|docker|container|submission|attempt|run\b|good|bad\b|baseline|before|after|old\b|new\b"
-    r"|日志|容器|提交|运行|正常|失败|成功|好的|坏的|评测|输出|我们|别人|他们|对比|版本|启动",
+    r"|日志|容器|提交|运行|正常|失败|成功|好的|坏的|评测|输出|我们|别人|他们|对比|版本|启动|镜像|那次|这次|第.次",
     re.IGNORECASE,
 )
+_CHINESE = compiled("[\u4e00-\u9fff]")
+_SHORT_LABEL = 40
+"""Characters of a Chinese label that needs no colon."""
 _TIME = compiled(
     rb"(?:(\d{4})-)?(\d\d)-(\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d+)?|60)Z?"
 )
@@ -44,7 +47,10 @@ def looks_like_heading(text: bytes) -> bool:
         return False
     if _RULED.match(text):
         return True
-    return bool(_LABEL.match(text) and _LABEL_WORDS.search(text.decode("utf-8", "replace")))
+    words = text.decode("utf-8", "replace")
+    if not _LABEL_WORDS.search(words):
+        return False
+    return bool(_LABEL.match(text) or (len(words) <= _SHORT_LABEL and _CHINESE.search(words)))
 
 
 def seconds_between(earlier: bytes, later: bytes) -> float:

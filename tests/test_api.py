@@ -19,6 +19,8 @@ def test_runs_are_read_and_compared(fixtures_directory: Path) -> None:
     assert report.status == "fail"
     assert report.findings[0].rule == "oom-while-serving"
     assert logdiff.diagnose_run(good).status == "pass"
+    for run in (good, bad):
+        run.source.close()
 
 
 def test_importing_the_package_imports_hardly_anything() -> None:

@@ -16,7 +16,22 @@ Examples:
 """
 
 
-class _Commands(click.Group):
+class SuggestingGroup(click.Group):
+    """A group that says which command may have been meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command by its name."""
+        if not self.get_command(ctx, args[0]) and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            if near := get_close_matches(args[0], self.list_commands(ctx), 1):
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
+
+
+class _Commands(SuggestingGroup):
     """A group whose commands are the modules beside this one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from logdiff.cli._group import SuggestingGroup
 from logdiff.errors import UsageError
 
 _LIST_EPILOG = """\b
@@ -18,7 +19,7 @@ Examples:
 """
 
 
-@click.group(epilog=_LIST_EPILOG)
+@click.group(cls=SuggestingGroup, epilog=_LIST_EPILOG)
 def command() -> None:
     """List, explain and check rules."""
 

@@ -94,6 +94,10 @@ class _Evaluation:
         self._order_fixes()
         self.report.not_reached = list(self._not_reached())
         judge(self.report)
+        if self.report.status == "pass":
+            # Nothing is broken that the log shows: no change is more than a possibility.
+            for fix in self.report.fixes:
+                fix.confidence = CONFIDENCES[-1]
 
     def _apply(self, rule: Rule) -> None:
         if rule.scope == "pair" or rule.about == "good":

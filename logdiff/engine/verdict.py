@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _FAILING = SEVERITIES[: SEVERITIES.index("high") + 1]
 _CLAUSES = 3
+_LONGEST_ERROR = 240
+_REQUESTS = "requests-failed"
+"""The rule of which even a finding at info level is news: the server refuses its clients."""
 
 
 def judge(report: Report) -> None:
@@ -67,17 +70,28 @@ def _why_unread(run: Run) -> str:
 
 
 def _why_unjudged(report: Report) -> str:
+    errors = report.bad.facts.get("exceptions") or ()
+    quoted = "".join(
+        f" It names an error, in line {entry.evidence[0].mark.line}: "
+        f"{entry['type']}: {entry['message']}"[:_LONGEST_ERROR]
+        for entry in errors[:1]
+    )
     return (
         f"{report.bad.log.name}: nothing in it shows a server that starts, serves or dies; "
-        "nothing could be judged."
+        f"nothing could be judged.{quoted}"
     )
 
 
 def _what_was_not_found(report: Report, findings: list[Finding]) -> str:
     reached = report.bad.facts.get("reached")
-    degraded = [finding for finding in findings if finding.severity == "medium"]
-    if degraded:
-        clauses = [finding.headline or finding.title for finding in degraded]
-        return _sentence(["nothing is broken as far as the log goes", *clauses[: _CLAUSES - 1]])
-    until = "" if report.bad.life.ended_badly or reached == "stopped" else ", as far as it goes"
+    facts = report.bad.facts
+    notable = [f for f in findings if f.severity != "info" or f.rule == _REQUESTS]
+    clauses = list(dict.fromkeys(f.headline or f.title for f in notable))[: _CLAUSES - 1]
+    if "serving" not in facts.get("stage.entered", ()):
+        starts = len(report.bad.section.lives)
+        never = f"it started {starts} times and never served" if starts > 1 else "it never served"
+        return _sentence([f"no fault is found up to where the log ends, but {never}", *clauses])
+    if clauses:
+        return _sentence(["nothing of high severity is found", *clauses])
+    until = "" if reached == "stopped" else ", as far as it goes"
     return f"No fault is found in this log{until}."

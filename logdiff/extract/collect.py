@@ -197,6 +197,9 @@ def _follow_traceback(
         life.tracebacks.start(writer)
     elif part.role == traceback.FRAME:
         life.tracebacks.frame(writer, _frame(part, line))
+    elif part.role == traceback.INDENTED:
+        text = records.cut(line, part.first).decode("utf-8", "replace").strip()
+        life.tracebacks.indented(writer, text, mark.line)
     elif part.role in (traceback.EXCEPTION, traceback.CANDIDATE):
         return life.tracebacks.end(
             writer,

@@ -32,6 +32,8 @@ LOOK_AHEAD_BYTES = 1 << 16
 LOOK_AHEAD_LINES = 60
 LEAST_JUMP_SECONDS = 2.0
 """Time that goes back by less is two streams that are out of step."""
+_SHORTEST_PAUSE = 0.5
+"""Seconds between the end of one start and the beginning of the next, at least."""
 _GAP_SECONDS = 600.0
 """A pause that makes a heading believable."""
 _SEARCH_BUDGET = 8
@@ -115,6 +117,11 @@ class Batch:
         """The time of a line as printed, to the second; ``None`` where it has none."""
         clock = self.shapes[index].clock
         return self.lines[index][slice(*clock)].decode("ascii", "replace") if clock else None
+
+    def line_time(self, index: int) -> bytes:
+        """The time of a line as printed; empty where it has none."""
+        clock = self.shapes[index].clock
+        return self.lines[index][slice(*clock)] if clock else b""
 
     @property
     def clock_values(self) -> list[bytes]:
@@ -225,7 +232,7 @@ class _Reading:
             elif what == "heading":
                 index += self._heading(batch, start)
             elif what == "life":
-                self._open_life(batch, start)
+                self._open_life(batch, start, start + count)
         self.sections[-1].lives[-1].end_chunk()
 
     def result(self) -> Scanned:
@@ -279,7 +286,32 @@ class _Reading:
         jump = self._next_jump(batch, index, limit)
         if jump:
             return jump
-        return (*candidates.pop(), 1) if candidates else (limit, "end", 0)
+        if not candidates:
+            return limit, "end", 0
+        place, what = candidates.pop()
+        if what == "heading":
+            return place, what, 1
+        start = self._start_of_life(batch, place, index)
+        return start, what, place - start
+
+    def _start_of_life(self, batch: Batch, place: int, least: int) -> int:
+        """The first line of a start that a line betrays: a server prints a little before that.
+
+        It is behind the longest pause since the last line that only a running server prints.
+        """
+        start = last_timed = place
+        longest = _SHORTEST_PAUSE
+        for index in range(place - 1, max(least, place - LOOK_AHEAD_LINES) - 1, -1):
+            shape = batch.shapes[index]
+            times = [batch.line_time(i) for i in (index, last_timed)]
+            if shape.clock and len(times[0]) == len(times[1]):
+                pause = sections.seconds_between(*times)
+                if pause > longest:
+                    longest, start = pause, index + 1
+                last_timed = index
+            if shape.part or (shape.readings and not shape.opens_life):
+                break
+        return start
 
     def _next_jump(self, batch: Batch, index: int, limit: int) -> Action | None:
         """The next line where time jumps back to repeat earlier lines or begin another run."""
@@ -388,13 +420,14 @@ class _Reading:
         text = ((line, shape) for line, shape in shaped if line.strip() and not shape.heading)
         return list(islice(text, LOOK_AHEAD_LINES))
 
-    def _open_life(self, batch: Batch, index: int) -> None:
+    def _open_life(self, batch: Batch, start: int, index: int) -> None:
+        """Begin a life at a line if a later one shows that the server starts again."""
         life = self.sections[-1].lives[-1]
         if "stopped" in life.entered or "dead" in life.entered or (
             life.may_restart() and self._arguments_follow(batch, index)
         ):  # fmt: skip
             life.end_chunk()
-            self.sections[-1].lives.append(Observations(batch.first_line + index))
+            self.sections[-1].lives.append(Observations(batch.first_line + start))
 
     def _arguments_follow(self, batch: Batch, index: int) -> bool:
         """Whether the server prints what it was started with, in a line or soon after it.

@@ -66,15 +66,22 @@ def _set_engine_dead(context: Context) -> None:
         return
     signs = context.groups("engine-died", "usage-error")
     root = _root_error(context, signs)
-    time = signs[0].time if signs else None
+    sign = signs[0] if signs else None
     proofs = context.proofs(signs[:2])
+    lines = [sign.first.line] if sign else []
     if root is None:
         error = _stated_error(signs)
     else:
-        time = root.time if time is None else time
         error = _message(f"{root.kind}: {root.message}".rstrip(": "))
-        proofs.append(_proof(context, root))
-    context.set("engine_dead", {"time": iso(time), "error": error}, proofs)
+        # What stands in the line is this exception once, whatever others say the same.
+        proofs.insert(0, _proof(context, root)._replace(count=1))
+        lines.append(root.first.line)
+    first = min(lines, default=0)
+    time = root.time if root and (sign is None or root.first.line == first) else None
+    if time is None and sign:
+        time = sign.time
+    value = {"time": iso(time), "error": error, "stage": context.stage_at(first)}
+    context.set("engine_dead", value, proofs)
 
 
 def _root_error(context: Context, signs: list[Group]) -> Raised | None:

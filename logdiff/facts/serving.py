@@ -101,6 +101,7 @@ def _set_fields(context: Context, fact: str, signal: str) -> None:
 
 
 def _set_chunked_prefill(context: Context) -> None:
+    """By what the engine says, else by the configuration that it prints."""
     said = context.groups("chunked-prefill-enabled", "chunked-prefill-refused")
     refused = context.groups("chunked-prefill-refused")
     value = None
@@ -108,4 +109,11 @@ def _set_chunked_prefill(context: Context) -> None:
         tokens = next(iter(texts(said, "tokens")), None)
         value = {"enabled": not refused, "tokens": integer(tokens),
                  "reason": refused[0].texts["reason"] if refused else None}  # fmt: skip
+    for name in ("chunked_prefill_enabled", "enable_chunked_prefill"):
+        enabled = context.life.facts.get(f"engine_config.{name}")
+        if value is None and isinstance(enabled, bool):
+            value = {"enabled": enabled, "tokens": None, "reason": None}
+            proof = context.life.proof(f"engine_config.{name}")
+            context.set("chunked_prefill", value, [line._replace(focus=name) for line in proof])
+            return
     context.set("chunked_prefill", value, context.proofs(said))

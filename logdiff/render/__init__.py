@@ -2,6 +2,7 @@
 
 A format has ``render(document, options)`` for a report and ``render_inspect(inspection, options)``
 for what ``logdiff inspect`` found; both give the whole text, which ends with a line feed.
+``ONE_DOCUMENT`` says whether several reports have to be joined into one, or can follow one another.
 """
 
 from __future__ import annotations

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ELLIPSIS = "…"
+NO_BREAK = "\u00a0"
+"""A space at which a line is broken only where it is too short for what the space holds together;
+formats print it as a space."""
+_ARROW = "→"
 
 _JOINERS = "\u200c\u200d"
 """Format characters that emoji and some scripts need; all others could hide or reorder text."""
@@ -127,12 +131,27 @@ def wrap(text: str, width: int, first: int | None = None) -> list[str]:
             lines.append(line)
             line, separator, room = "", "", width
         while not line and columns(piece) > room > 0:
-            # A single wide character may not fit either: it is taken all the same.
-            part = head(piece, room) or piece[0]
-            lines.append(part)
+            part = _part(piece, room, width)
+            lines.append(part.rstrip(NO_BREAK))
             piece, room = piece[len(part) :], width
         line += separator + piece
     return [*lines, line] if line or not lines else lines
+
+
+def _part(piece: str, room: int, width: int) -> str:
+    """Give what of a piece that is too wide for a line stands on that line, maybe nothing."""
+    fitting = head(piece, room)
+    gaps = [i for i, character in enumerate(fitting) if i and character == NO_BREAK]
+    # What becomes what is the last to be torn apart.
+    whole = [i for i in gaps if _ARROW not in (piece[i - 1 : i], piece[i + 1 : i + 2])]
+    if whole:
+        return piece[: whole[-1] + 1]
+    if room < width and columns(piece) <= width:
+        return ""
+    if gaps:
+        return piece[: gaps[-1] + 1]
+    # A single wide character may not fit either: it is taken all the same.
+    return fitting or piece[0]
 
 
 def _pieces(text: str) -> Iterable[tuple[bool, str]]:

@@ -22,13 +22,13 @@ def render(inspection: dict[str, Any], options: Options) -> str:
 def _inspected_log(page: Page, log: dict[str, Any]) -> None:
     page.gap()
     sections = log["sections"]
-    size = _phrases.size(log["bytes"])
+    size = "" if log["bytes"] is None else f", {_phrases.size(log['bytes'])}"
     several = f", {len(sections)} runs in one file" if len(sections) > 1 else ""
-    page.paragraph(f"{log['path']}, {size}{several}", 0, "bold")
+    page.paragraph(f"{log['path']}{size}{several}", 0, "bold")
     for error in log["read_errors"]:
         line = f"line {error['line']}: " if error["line"] else ""
         page.paragraph(f"{line}{error['message']}", 2, "yellow")
-    if not sections:
+    if not (sections or log["read_errors"]):
         page.line("  nothing in it")
     for section in sections:
         _inspected_section(page, section)
@@ -49,11 +49,11 @@ def _inspected_section(page: Page, section: dict[str, Any]) -> None:
     _facts(page, section["facts"], 6)
     if len(section["lives"]) > 1:
         for life in section["lives"]:
-            _inspected_life(page, life)
+            _inspected_life(page, life, len(section["lives"]))
 
 
-def _inspected_life(page: Page, life: dict[str, Any]) -> None:
-    how = _phrases.how_far({**life, "logs": []})
+def _inspected_life(page: Page, life: dict[str, Any], lives: int) -> None:
+    how = _phrases.how_far({**life, "logs": [{"life": life["number"], "lives": lives}]})
     lines = f"lines {life['first_line']}–{life['last_line']}"
     parts = [lines, _span(life["started"], life["ended"]), how]
     text = ", ".join(part for part in parts if part)
@@ -82,25 +82,30 @@ def _span(started: str | None, ended: str | None) -> str:
 
 def _inspection_commands(inspection: dict[str, Any]) -> list[tuple[str, str]]:
     """Suggest what to ask next: the run that came furthest is taken for the good one."""
-    runs = []
+    servers: dict[str, int] = {}
+    others: list[str] = []
     for log in inspection["logs"]:
-        for section in log["sections"]:
+        # What came from standard input has no name under which it could be read again.
+        for section in log["sections"] if log["path"] != _phrases.STDIN else ():
             number = f"#{section['number']}" if len(log["sections"]) > 1 else ""
-            runs.append((_health(section), _phrases.shell_word(f"{log['path']}{number}")))
-    if len(runs) == 1:
-        return [(f"logdiff diagnose {runs[0][1]}", "what is wrong with it")]
-    if len(runs) < 2:
-        return []
-    (_, good), *_, (_, bad) = sorted(runs, key=lambda run: -run[0])
+            name = _phrases.shell_word(f"{log['path']}{number}")
+            if section["logs"][-1]["kind"] == "serve":
+                servers[name] = _health(section)
+            else:
+                others.append(name)
+    if len(servers) < 2:
+        alone = list(servers) or others[: len(others) == 1]
+        return [(f"logdiff diagnose {name}", "what is wrong with it") for name in alone]
+    good, *_, bad = sorted(servers, key=lambda name: -servers[name])
     return [
-        (f"logdiff compare {good} {bad}", "if the first one is the known-good run"),
+        (f"logdiff compare {good} {bad}", "the known-good run comes first"),
         (f"logdiff diagnose {bad}", "what is wrong with that one alone"),
     ]
 
 
 def _health(section: dict[str, Any]) -> int:
     facts = section["facts"]
-    stages = len(facts.get("stage.entered") or ())
-    # Of two runs that came as far, the one that computed garbage is not the good one.
+    stages = [x for x in facts.get("stage.entered") or () if x not in ("stopped", "dead")]
+    # Of two runs that came as far, the one that died or computed garbage is not the good one.
     garbled = bool((facts.get("nan") or {}).get("occurrences"))
-    return stages * 2 - garbled
+    return len(stages) * 3 - garbled - int(section["reached"] == "dead")

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from logdiff.model import CONFIDENCES
 from logdiff.render._columns import ELLIPSIS, columns, cut, head, visible
-from logdiff.render._phrases import fix_words, listing, reference
+from logdiff.render._phrases import (
+    STDIN,
+    count,
+    deploying,
+    fix_words,
+    listing,
+    reference,
+    says_nothing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -132,12 +140,20 @@ def told(node: Node, document: Thing, shown: Shown, *, cite: bool = True) -> str
     if len(rest) > 1:
         return _folded(rest, _plain_names(document))
     finding = rest[0]
-    notes = [] if finding["confidence"] == "certain" else [finding["confidence"]]
+    notes = _of_another_start(document, finding)
+    notes += [] if finding["confidence"] == "certain" else [finding["confidence"]]
     # What is absent from the run it is about can only be shown in the other one.
     places = sorted(finding["evidence"], key=lambda place: bool(place["run"] != finding["run"]))
     refs = [reference(document, place) for place in places[:1]]
     notes.extend(ref for ref in refs if cite and ref not in shown.lines)
     return noted(finding["title"] or finding["subject"] or "", ", ".join(notes))
+
+
+def _of_another_start(document: Thing, finding: Thing) -> list[str]:
+    """Name the start of the server that a finding is about, unless it is the one that is judged."""
+    logs = document[finding["run"]]["logs"]
+    judged = [log["life"] for log in logs if log["lives"] > 1]
+    return [] if not judged or finding["life"] in judged else [f"start {finding['life']}"]
 
 
 def noted(text: str, note: str) -> str:
@@ -188,7 +204,13 @@ def _folded(findings: list[Thing], plain: dict[str, str]) -> str:
 def _names(findings: list[Thing]) -> list[str]:
     """Name findings of one rule: by their titles where these are short, else by their subjects."""
     short = _short(findings)
-    names = (item["title"] if short else item["subject"] or item["title"] for item in findings)
+    names = [item["title"] if short else item["subject"] or item["title"] for item in findings]
+    starts = [f"start {item['life']}" for item in findings]
+    if len(set(starts)) > 1:
+        # Of one thing that happened in several starts it matters in which.
+        one = len(set(names)) == 1 and not short
+        pairs = zip(names, starts, strict=True)
+        names = starts if one else [noted(name, start) for name, start in pairs]
     return list(dict.fromkeys(names))
 
 
@@ -240,8 +262,7 @@ def _group(fix: Thing, files: int) -> tuple[object, ...]:
 def item_words(item: Item, mark: Callable[[str], str] = str) -> str:
     """Say what an item changes; ``mark`` marks what somebody types."""
     if item.first["action"] == "stop-deploying" and len(item.fixes) > 1:
-        keys = [mark(fix["key"]) for fix in item.fixes]
-        return f"stop deploying {', '.join(keys)} over the image's own files"
+        return deploying([mark(fix["key"]) for fix in item.fixes], item.first["confidence"])
     return ", ".join(fix_words(fix, mark) for fix in item.fixes)
 
 
@@ -281,18 +302,18 @@ def item_reasons(document: Thing, item: Item, *, everything: bool) -> list[str]:
 
 def copied(document: Thing, item: Item) -> bool:
     """Whether an item only gives launch arguments the values that they have in good."""
-    return all(
-        any(difference["good"] == fix["to"] for difference in _argument(document, fix))
-        for fix in item.fixes
-    )
+    return all(_copied_from(document, fix) for fix in item.fixes)
 
 
-def _argument(document: Thing, fix: Thing) -> list[Thing]:
-    """Give the differences of the launch argument that a fix changes."""
-    if fix["kind"] != "config":
+def _copied_from(document: Thing, fix: Thing) -> list[Thing]:
+    """Give the difference of a launch argument that a fix does away with as good has it.
+
+    What the engine made of its arguments is no proof: it may say the opposite of what was asked.
+    """
+    if fix["kind"] != "config" or says_nothing(fix):
         return []
-    facts = {f"{source}.{option(fix)}" for source in ("args", "engine_config")}
-    return [difference for difference in document["differences"] if difference["fact"] in facts]
+    argument = (f"args.{option(fix)}", fix["to"])
+    return [item for item in document["differences"] if (item["fact"], item["good"]) == argument]
 
 
 def item_proof(document: Thing, item: Item) -> list[Thing]:
@@ -303,7 +324,7 @@ def item_proof(document: Thing, item: Item) -> list[Thing]:
 
 
 def _fix_places(document: Thing, fix: Thing) -> list[Thing]:
-    differences = _argument(document, fix)
+    differences = _copied_from(document, fix)
     places = [place for difference in differences for place in difference["evidence"]]
     for finding in document["findings"]:
         if fix["id"] in finding["fixes"]:
@@ -370,15 +391,22 @@ def _envelope_end(text: str) -> int:
     return match.end() if match else 0
 
 
-def excerpt(text: str, width: int, options: Iterable[str] = ()) -> str:
-    """Fit a line in a width: of a list of options the named ones, else what has its figures."""
+def excerpt(text: str, width: int, options: Iterable[str] = (), *, verbatim: bool = False) -> str:
+    """Fit a line in a width: of a list of options the named ones, else what has its figures.
+
+    Args:
+        text: the line.
+        width: columns that it may take.
+        options: names of options that matter.
+        verbatim: keep whatever one may search the log for, even where it only takes room.
+    """
     text = visible(text).strip()
     if columns(text) <= width:
         return text
     found = _assignments(text) if options else {}
     values = [found[name] for name in dict.fromkeys(options) if name in found]
     if not values:
-        return _figures_kept(re.sub(_EXCEPTION, "", text), width)
+        return _figures_kept(text if verbatim else re.sub(_EXCEPTION, "", text), width)
     kept = ELLIPSIS
     for value in values:
         # Half a value proves nothing: one that does not fit is left out.
@@ -437,16 +465,75 @@ def gaps(document: Thing) -> list[tuple[str, list[str]]]:
     return [(why, list(dict.fromkeys(names))) for why, names in reasons.items()]
 
 
-def unjudged(document: Thing) -> list[tuple[str, list[str]]]:
-    """Give the rules that could not be judged, grouped by the reason, most rules first."""
-    reasons: dict[str, list[str]] = {}
-    for gap in document["coverage"]["not_judged"]:
-        reasons.setdefault(gap["why"], []).append(gap.get("rule") or gap.get("fact") or "")
-    return sorted(reasons.items(), key=lambda pair: -len(pair[1]))
+def unjudged(document: Thing) -> list[str]:
+    """Give the rules that could not be judged, each with the reason."""
+    gaps = document["coverage"]["not_judged"]
+    return [f"{gap.get('rule') or gap.get('fact') or ''}: {gap['why']}" for gap in gaps]
+
+
+def read_errors(document: Thing) -> list[Thing]:
+    """Give what could not be read as it stands, without what the verdict says already."""
+    said = document["verdict"]["sentence"]
+    errors = document["coverage"]["read_errors"]
+    return [error for error in errors if f"{error['path']}: {error['message']}" != said]
 
 
 def capture_advised(document: Thing) -> bool:
     """Whether a longer log would say more: the bad one ends before its server served."""
     bad = document["bad"]
-    cut_off = bool(bad["logs"]) and bad["logs"][-1]["truncated"]
+    if bad["reached"] is None or not bad["logs"]:
+        return False
+    log = bad["logs"][-1]
+    cut_off = log["truncated"] and log["life"] == log["lives"]
     return bool(cut_off and (bad["reached"] != "serving" or document["coverage"]["not_reached"]))
+
+
+def to_inspect(document: Thing) -> str | None:
+    """Give the log that could not be judged although it was read, if it can be read again."""
+    bad = document["bad"]
+    unknown = document["verdict"]["status"] == "unjudged" and bad["reached"] is None
+    logs = [log for log in bad["logs"] if log["lines"] and log["path"] != STDIN]
+    return logs[-1]["path"] if unknown and logs else None
+
+
+# What it comes to --------------------------------------------------------------------------------
+
+
+def totals(document: Thing, *, everything: bool) -> str:
+    """Count what a report holds, in the words of its verdict, and name the first thing to do."""
+    status = document["verdict"]["status"]
+    if status == "unjudged":
+        return "this is not a pass"
+    plan = items(document)
+    counts = _causes(document) if status == "fail" else _remarks(document, everything=everything)
+    if plan:
+        counts.append(count(len(plan), "fix", "fixes"))
+    text = ", ".join(counts)
+    advised = [item for item in plan if item.advised]
+    if not advised:
+        return text
+    vague = says_nothing(advised[0].first)
+    reason = f": {advised[0].first['reason']}" if vague else ""
+    return f"{text}. First: {item_words(advised[0])}{reason}"
+
+
+def _causes(document: Thing) -> list[str]:
+    """Count what made a run fail and what followed from that."""
+    roots = tree(document, "bad")
+    causes = count(len(roots), "root cause") if roots else "no findings"
+    consequences = below(roots)
+    return [causes, count(consequences, "consequence")] if consequences else [causes]
+
+
+def _remarks(document: Thing, *, everything: bool) -> list[str]:
+    """Count the findings about a run that passes: nothing of it is the cause of a failure."""
+    shown = {name: size(tree(document, name)) for name in ("bad", "good")}
+    silent = quiet(document)
+    found = count(shown["bad"], "finding") if shown["bad"] else "nothing above info"
+    if not (shown["bad"] or silent):
+        found = "no findings"
+    about_good = [f"{shown['good']} about good"] if shown["good"] else []
+    if not silent or shown["bad"]:
+        return [found, *about_good]
+    hint = "" if everything else ": -v"
+    return [", ".join([found, *about_good]) + f"; {silent} at info level{hint}"]

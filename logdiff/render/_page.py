@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logdiff.render._columns import columns, head, pad, visible, wrap
-from logdiff.render._phrases import NO_BREAK
+from logdiff.render._columns import NO_BREAK, columns, head, pad, visible, wrap
 
 if TYPE_CHECKING:
     from logdiff.render import Options

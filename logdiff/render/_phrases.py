@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from logdiff.engine.functions import duration
+from logdiff.render._columns import NO_BREAK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,8 +37,8 @@ _MOST_ITEMS = 4
 _MOST_UNBROKEN = 44
 """Characters of a change that are kept on one line."""
 
-NO_BREAK = "\u00a0"
-"""A space at which no line is broken; formats print it as a space."""
+STDIN = "<stdin>"
+"""The path of what was read from standard input; no command can read it again."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -156,7 +157,7 @@ def _oddities(logs: Iterable[dict[str, Any]], *, brief: bool) -> list[str]:
     notes = []
     for log in logs:
         if log["lives"] > 1:
-            notes.append(f"started {log['lives']} times")
+            notes.append(f"started {log['lives']} times, this is start {log['life']}")
         if log["repeated_physical_lines"] and not brief:
             lines = count(log["repeated_physical_lines"], "line")
             notes.append(f"{lines} pasted twice, counted once")
@@ -170,10 +171,11 @@ def how_far(run: dict[str, Any]) -> str:
         return "no start of a server seen"
     if stage in ("dead", "stopped"):
         return _end(run["facts"], "stopped" if stage == "stopped" else _death(run["facts"]))
+    again = any(log["life"] < log["lives"] for log in run["logs"])
     if stage == "serving":
-        return f"{_served(run['facts'])} until the log ends"
+        return f"{_served(run['facts'])} until {'it is started again' if again else 'the log ends'}"
     words = _AFTER if stage in (run["facts"].get("stage.completed") or ()) else _DURING
-    return f"log ends {words.get(stage, stage)}"
+    return f"{'started again' if again else 'log ends'} {words.get(stage, stage)}"
 
 
 def _death(facts: dict[str, Any]) -> str:
@@ -199,10 +201,8 @@ def moment(text: str | None) -> str:
     return text[:19].replace("T", " ") if text[4:5] == "-" and text[10:11] in ("T", " ") else text
 
 
-def size(number: int | None) -> str:
+def size(number: int) -> str:
     """Write a size of a file: ``677 KiB``."""
-    if number is None:
-        return "size unknown"
     amount = float(number)
     for unit in ("bytes", "KiB", "MiB"):
         if amount < 1024:
@@ -214,27 +214,34 @@ def size(number: int | None) -> str:
 def witnesses(document: dict[str, Any], place: dict[str, Any]) -> str:
     """Say who wrote a line and how often: ``4 of 4 workers``, ``×16, 4 of 4 workers``."""
     workers = len(place["workers"])
-    run = document[place["run"]]
-    total = run["facts"].get("workers") if run else None
-    if workers > 1:
-        who = f"{workers} of {total} workers" if isinstance(total, int) else f"{workers} workers"
-    else:
-        who = ""
+    who = _who(document[place["run"]], place["workers"]) if workers > 1 else ""
     if place["count"] <= max(workers, 1):
         return who
     return f"×{place['count']:,}, {who}" if who else f"×{place['count']:,}"
+
+
+def _who(run: dict[str, Any] | None, names: list[str]) -> str:
+    """Count those who wrote a line; the API server and the core beside its workers are none."""
+    total = run["facts"].get("workers") if run else None
+    others = sum(name.startswith(("APIServer", "EngineCore")) for name in names)
+    servers = any(name.startswith("APIServer") for name in names)
+    if servers or 0 < others < len(names) or (isinstance(total, int) and len(names) > total):
+        return f"{len(names)} processes"
+    return f"{len(names)} of {total} workers" if isinstance(total, int) else f"{len(names)} workers"
 
 
 def fix_words(fix: dict[str, Any], mark: Callable[[str], str] = str) -> str:
     """Say what a fix changes, as short as somebody would type it; ``mark`` marks what is typed."""
     key, old, new = fix["key"], fix["from"], fix["to"]
     action = fix["action"]
+    if says_nothing(fix):
+        return f"change {mark(key)}"
     if action == "set":
         arrow = _arrow(value(old, "args."), value(new, "args."))
         together = len(key) + len(arrow) < _MOST_UNBROKEN
         return mark(f"{key}{NO_BREAK if together else ' '}{arrow}")
     if action == "stop-deploying":
-        return f"stop deploying {mark(key)} over the image's own file"
+        return deploying([mark(key)], fix["confidence"])
     if action == "add":
         verb = "install" if fix["kind"] == "package" else "add"
         if new is True and fix["kind"] == "config":
@@ -245,6 +252,20 @@ def fix_words(fix: dict[str, Any], mark: Callable[[str], str] = str) -> str:
         return f"remove {mark(key if old in (None, True) else f'{key} {value(old)}')}"
     versions = old is not None and new is not None
     return f"{action} {mark(f'{key} {_arrow(value(old), value(new))}' if versions else key)}"
+
+
+def says_nothing(fix: dict[str, Any]) -> bool:
+    """Whether a fix names neither a value before nor one after: only its reason says what to do."""
+    return bool(fix["action"] == "set" and fix["from"] is None and fix["to"] is None)
+
+
+def deploying(names: list[str], confidence: str) -> str:
+    """Say what to do about files that are not the same in the two images."""
+    text = ", ".join(names)
+    if confidence == "possible":
+        # Which of the two files is the image's own the logs cannot tell.
+        return f"run the same {text} as good"
+    return f"stop deploying {text} over the image's own {'files' if names[1:] else 'file'}"
 
 
 def _arrow(old: str, new: str) -> str:

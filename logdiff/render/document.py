@@ -129,6 +129,7 @@ def _log(log: Log, section: Section, life: Life) -> dict[str, Any]:
         "envelope": ", ".join(section.envelopes),
         "section": section.number,
         "lives": len(section.lives),
+        "life": life.number,
         "lines": section.lines,
         "repeated_lines": section.repeated_lines,
         "repeated_physical_lines": section.repeated_physical_lines,
@@ -206,7 +207,11 @@ def _coverage(report: Report, runs: list[Run]) -> dict[str, Any]:
 def _read_errors(logs: list[Log]) -> list[dict[str, Any]]:
     # Two runs may be sections of one file, whose errors are reported once.
     errors = dict.fromkeys(error for log in logs for error in log.errors)
-    return [{"path": path, "line": line, "message": message} for path, line, message in errors]
+    return [
+        # The path is told once, whatever the message begins with.
+        {"path": path, "line": line, "message": message.removeprefix(f"{path}: ")}
+        for path, line, message in errors
+    ]
 
 
 def _inspected_section(log: Log, section: Section) -> dict[str, Any]:

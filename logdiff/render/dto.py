@@ -56,6 +56,7 @@ class LogFile(_Part):
     envelope: str = Field(description="What a transport wrapped round its lines, outermost first.")
     section: int = Field(ge=1, description="Section of the file, from 1, as in FILE#2.")
     lives: int = Field(ge=0, description="Starts of the server in the section.")
+    life: int = Field(ge=1, description="Start whose facts these are, from 1.")
     lines: int = Field(ge=0, description="Physical lines of the section, blank ones included.")
     repeated_lines: int = Field(
         ge=0, description="Lines with a timestamp that an overlapping paste repeats."

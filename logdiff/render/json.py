@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from logdiff.render import Options
 
+ONE_DOCUMENT = True
+
 _OPEN_LEVELS = 4
 """Containers nested no deeper are written one item a line; what is in them, on that line."""
 

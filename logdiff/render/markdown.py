@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from logdiff.render._outline import Item, Node, Shown
 
+ONE_DOCUMENT = False
+
 _MOST_LINES = 60
 _MOST_ITEMS = 5
 _MOST_PROVEN_ITEMS = 2
@@ -148,17 +150,22 @@ def _proof(document: dict[str, Any], item: Item, quoted: set[str], verbose: bool
     refs = [_phrases.reference(document, place) for place in proof]
     again = not verbose and bool(refs) and quoted.issuperset(refs)
     quoted.update(refs)
-    lines = [] if again else _quotes(document, proof, options)
+    lines = [] if again else _quotes(document, proof, options, verbatim=verbose)
     expected = _outline.expected(document, item, everything=verbose)
     return [*lines, *(f"expect: {line}" for line in expected)]
 
 
 def _quotes(
-    document: dict[str, Any], places: list[dict[str, Any]], options: Iterable[str]
+    document: dict[str, Any],
+    places: list[dict[str, Any]],
+    options: Iterable[str],
+    *,
+    verbatim: bool,
 ) -> list[str]:
     lines = []
     for place in places:
-        text = _outline.excerpt(_outline.message(place["text"]), _WIDEST_QUOTE, options)
+        line = _outline.message(place["text"])
+        text = _outline.excerpt(line, _WIDEST_QUOTE, options, verbatim=verbatim)
         note = _phrases.witnesses(document, place)
         ref = _phrases.reference(document, place)
         lines.append(f"{ref}: {text}  ({note})" if note else f"{ref}: {text}")
@@ -199,7 +206,8 @@ def _findings(document: dict[str, Any]) -> list[str]:
             lines += ["", prose(finding["explanation"])]
         options = _outline.finding_options(document, finding)
         if finding["evidence"]:
-            lines += ["", *_fenced(_quotes(document, finding["evidence"], options))]
+            quotes = _quotes(document, finding["evidence"], options, verbatim=True)
+            lines += ["", *_fenced(quotes)]
     return lines
 
 
@@ -221,20 +229,15 @@ def _unknowns(document: dict[str, Any], verbose: bool) -> list[str]:
     errors = [
         f"- {code(error['path'])}{' line ' + str(error['line']) if error['line'] else ''}: "
         f"{prose(error['message'])}"
-        for error in document["coverage"]["read_errors"]
+        for error in _outline.read_errors(document)
     ]
     most = len(document["coverage"]["not_reached"]) if verbose else _MOST_GAP_NAMES
     gaps = [
         f"- not reached, so not missing ({prose(why)}): {prose(_phrases.listing(names, most))}"
         for why, names in _outline.gaps(document)
     ]
-    skipped = [
-        f"- {prose(_phrases.listing(names))}: {prose(why)}"
-        for why, names in _outline.unjudged(document)
-    ]
-    if not verbose:
-        errors, gaps, skipped = errors[:1], gaps[:3], skipped[:2]
-    lines = [*errors, *gaps, *skipped]
+    skipped = [f"- {prose(text)}" for text in _outline.unjudged(document)]
+    lines = [*errors, *gaps, *skipped] if verbose else [*errors[:1], *gaps[:3]]
     return ["", "### Not judged", "", *lines] if lines else []
 
 

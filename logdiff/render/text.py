@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from logdiff.model import SEVERITIES
 from logdiff.render import Options, _outline, _phrases
-from logdiff.render._columns import ELLIPSIS, columns, cut, pad, shorten, visible, wrap
+from logdiff.render._columns import ELLIPSIS, NO_BREAK, columns, cut, pad, shorten, visible, wrap
 from logdiff.render._page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from logdiff.render._outline import Item, Node, Shown
+
+ONE_DOCUMENT = False
 
 _MOST_ITEMS = 6
 """Items that "Do this" shows on the first screen."""
@@ -23,7 +25,8 @@ _NARROWEST_TITLE = 30
 """A title with less room than this stands below its rule."""
 _MOST_TITLE_LINES = 3
 _MOST_CONSEQUENCE_LINES = 2
-"""What a finding may take on the first screen; a consequence is known by its cause."""
+"""What a finding may take on the first screen; a consequence is known by its cause, unless it is
+critical: a death is told with its error."""
 _INDENT = 4
 """Where the grounds of an item stand."""
 _MOST_QUOTED_LINES = 3
@@ -185,7 +188,8 @@ def _quotes(
         note = _phrases.witnesses(document, place)
         space = page.width - _INDENT - columns(ref) - 2
         space -= columns(note) + 2 if note else 0
-        text = _outline.excerpt(_outline.message(place["text"]), space, options)
+        line = _outline.message(place["text"])
+        text = _outline.excerpt(line, space, options, verbatim=page.verbose)
         style = "red" if place["run"] == "bad" else "green"
         page.line(" " * _INDENT, (ref, style), "  ", text, "  ", (note, "dim"))
 
@@ -240,7 +244,8 @@ class _Tree:
         room = self._page.width - indent
         beside = self._page.width - lead - len(node.rule) - 2
         narrow = beside < _NARROWEST_TITLE
-        consequence = lead > _INDENT and not node.findings[1:]
+        critical = any(finding["severity"] == "critical" for finding in node.findings)
+        consequence = lead > _INDENT and not node.findings[1:] and not critical
         most = (_MOST_CONSEQUENCE_LINES if consequence else _MOST_TITLE_LINES) + narrow
         text = self._words(node, cite=True)
         for words in (text, self._words(node, cite=False)):
@@ -266,10 +271,10 @@ def _cut_before_note(text: str, width: int) -> str:
 
 
 def _unknowns(page: Page, document: dict[str, Any]) -> None:
-    """Say what could not be judged, and why."""
+    """Say what the log does not show, and why; of rules only to whoever asks for everything."""
     gaps = _outline.gaps(document)
-    skipped = _outline.unjudged(document)
-    errors = document["coverage"]["read_errors"]
+    skipped = _outline.unjudged(document) if page.verbose else []
+    errors = _outline.read_errors(document)
     if gaps:
         page.heading("Not reached, so not missing")
     shown = gaps if page.verbose else gaps[:_MOST_GAPS]
@@ -278,59 +283,31 @@ def _unknowns(page: Page, document: dict[str, Any]) -> None:
         page.paragraph(f"{why}: {_phrases.listing(names, most)}", 2)
     if len(gaps) > len(shown):
         page.line((f"  {len(gaps) - len(shown)} more: -v shows them", "dim"))
-    if not (skipped or errors):
-        return
-    page.heading("Not judged")
+    if errors:
+        page.heading("Not read as it stands")
     for error in errors if page.verbose else errors[:2]:
         line = f":{error['line']}" if error["line"] else ""
         page.paragraph(f"{error['path']}{line}: {error['message']}", 2, "yellow")
-    _skipped(page, skipped)
-
-
-def _skipped(page: Page, skipped: list[tuple[str, list[str]]]) -> None:
-    if not skipped:
-        return
-    if page.verbose:
-        for why, names in skipped:
-            page.paragraph(f"{', '.join(names)}: {why}", 2)
-        return
-    total = sum(len(names) for _, names in skipped)
-    reasons = [f"{why} ({len(names)})" if names[1:] else why for why, names in skipped]
-    text = _phrases.listing(reasons, 2, "; ")
-    page.paragraph(f"{_phrases.count(total, 'check')} not made: {text}", 2)
+    if skipped:
+        page.heading("Not judged")
+    for text in skipped:
+        page.paragraph(text, 2)
 
 
 def _closing(page: Page, document: dict[str, Any]) -> None:
     status = document["verdict"]["status"]
     page.gap()
-    page.line((status.upper(), _VERDICT_STYLES.get(status, "")), "  ", _totals(page, document))
+    totals = _outline.totals(document, everything=page.verbose)
+    text = cut(totals, page.width - len(status) - 2)
+    page.line((status.upper(), _VERDICT_STYLES.get(status, "")), "  ", text)
     commands = []
     if not page.verbose and (more := _more(document)):
         commands.append(("add -v", more))
     if _outline.capture_advised(document):
         commands.append((_outline.CAPTURE, "the whole log: this one is cut off"))
-    if status == "unjudged":
-        path = document["bad"]["logs"][-1]["path"] if document["bad"]["logs"] else "FILE"
+    if path := _outline.to_inspect(document):
         commands.append((f"logdiff inspect {_phrases.shell_word(path)}", "what is in the log"))
     page.commands(commands)
-
-
-def _totals(page: Page, document: dict[str, Any]) -> str:
-    if document["verdict"]["status"] == "unjudged":
-        return "this is not a pass"
-    roots = _outline.tree(document, "bad")
-    causes = len(roots)
-    items = _outline.items(document)
-    counts = [
-        _phrases.count(causes, "root cause") if causes else "no findings",
-        _phrases.count(_outline.below(roots), "consequence") if causes else "",
-        _phrases.count(len(items), "fix", "fixes") if items else "",
-    ]
-    text = ", ".join(part for part in counts if part)
-    advised = [item for item in items if item.advised]
-    if advised:
-        text = f"{text}. First: {_outline.item_words(advised[0])}"
-    return cut(text, page.width - len(document["verdict"]["status"]) - 2)
 
 
 def _more(document: dict[str, Any]) -> str:
@@ -399,9 +376,10 @@ def _evidence(page: Page, document: dict[str, Any], finding: dict[str, Any]) -> 
         ref = _phrases.reference(document, place)
         note = _phrases.witnesses(document, place)
         bare = _outline.bare_line(place["text"])
-        text = _outline.excerpt(bare, (page.width - 14) * _MOST_QUOTED_LINES, options)
+        room = (page.width - 14) * _MOST_QUOTED_LINES
+        text = _outline.excerpt(bare, room, options, verbatim=True)
         style = "red" if place["run"] == "bad" else "green"
-        note = f"({note})".replace(" ", _phrases.NO_BREAK) if note else ""
+        note = f"({note})".replace(" ", NO_BREAK) if note else ""
         page.paragraph(f"{text} {note}", 14, lead=(f"    {ref}  ", style))
 
 

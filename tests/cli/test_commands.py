@@ -215,6 +215,9 @@ def test_the_reader_of_the_output_goes_away(logs: Logs) -> None:
         (["compare", "{good}", "{bad}", "--formt", "json"], ["--formt"]),
         (["rules", "explain", "source-drft"], ["source-drft", "Did you mean 'source-drift'?"]),
         (["rules", "explain", "zzzzz"], ["zzzzz", "logdiff rules list"]),
+        (["diagnos", "{good}"], ["No such command 'diagnos'", "Did you mean 'diagnose'?"]),
+        (["rules", "lst"], ["No such command 'lst'", "Did you mean 'list'?"]),
+        (["zzzzz"], ["No such command 'zzzzz'"]),
     ],
 )
 def test_messages_say_what_where_and_what_to_do(
@@ -280,7 +283,7 @@ def test_the_version_loads_nothing() -> None:
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True
     )
-    assert result.stdout.splitlines()[1] == "logdiff logdiff.cli"
+    assert result.stdout.splitlines()[1] == "logdiff logdiff.cli logdiff.version"
 
 
 def test_a_report_loads_no_compiler(logs: Logs) -> None:
@@ -397,10 +400,19 @@ def test_standard_input(logs: Logs) -> None:
         json.loads(result.stdout)
 
 
+def test_standard_input_is_not_to_be_read_again(logs: Logs) -> None:
+    both = (logs.folder / "both.log").read_bytes()
+    for line in (["inspect", "-"], ["diagnose", "-"], ["compare", logs.good, "--", "-#1"]):
+        result = process(*line, input=both)
+        assert result.returncode == 0, result.stderr
+        assert not re.search(rb"logdiff \w+ .*<stdin>", result.stdout)
+
+
 def test_empty_standard_input() -> None:
     result = process("diagnose", "-", input=b"")
     assert result.returncode == 3
-    assert b"<stdin>" in result.stdout
+    assert result.stdout.count(b"is empty") == 1
+    assert b"Next:" not in result.stdout
 
 
 # How it looks
@@ -528,6 +540,37 @@ def test_progress_is_told_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) ->
     assert terminal.getvalue().isascii()
     tell("/a/b/日志.log", 10_000_000, 10_000_000)
     assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+# Several sections
+
+
+def test_each_section_is_diagnosed_by_itself(
+    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(logs.folder)
+    one, two = (command(capsys, "diagnose", f"both.log#{n}").out for n in (1, 2))
+    assert one.startswith("PASS")
+    assert two.startswith("FAIL")
+    for format_name in ("text", "markdown"):
+        shown = [
+            command(capsys, "diagnose", path, "-f", format_name).out
+            for path in ("both.log#1", "both.log#2", "both.log")
+        ]
+        assert shown[2] == "\n".join(shown[:2])
+        for number in (1, 2):
+            assert f"both.log#{number}" in shown[number - 1]
+    report = json.loads(command(capsys, "diagnose", logs.both, "-f", "json").out)
+    assert {finding["section"] for finding in report["findings"]} >= {2}
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_the_status_of_several_sections_is_the_worst(
+    logs: Logs, capsys: pytest.CaptureFixture[str], format_name: str
+) -> None:
+    line = ["diagnose", logs.both, "-f", format_name]
+    assert command(capsys, *line).status == 0
+    assert command(capsys, *line, "--fail-on", "high").status == 1
 
 
 def test_text_helper() -> None:

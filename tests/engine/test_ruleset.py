@@ -115,7 +115,7 @@ def test_a_cache_of_another_version_is_replaced(
     rules: Rules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules.load()
-    monkeypatch.setattr("logdiff.__version__", "0.0.0")
+    monkeypatch.setattr("logdiff.version.__version__", "0.0.0")
     rules.load()
     assert rules.compiled == 2
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def read(role: str, reached: str | None = "serving") -> Run:
-    run = make_run(role, {"reached": reached, "engine.name": "vllm"})
+    entered = ["args", "serving"] + (["stopped"] if reached == "stopped" else [])
+    run = make_run(role, {"reached": reached, "engine.name": "vllm", "stage.entered": entered})
     run.log.sections = [Section(1, 1, None)]
     return run
 
@@ -55,6 +56,22 @@ def test_nothing_found() -> None:
     assert (report.status, report.sentence) == (
         "pass", "No fault is found in this log, as far as it goes.")  # fmt: skip
     assert judged(None, read("bad", "stopped")).sentence == "No fault is found in this log."
+
+
+def test_a_server_that_never_served_is_said_to() -> None:
+    run = read("bad", "weights")
+    run.life.facts["stage.entered"] = ["args", "load", "weights"]
+    until = "No fault is found up to where the log ends, but "
+    assert judged(None, run).sentence == f"{until}it never served."
+    run.section.lives = [run.life] * 3
+    assert judged(None, run).sentence == f"{until}it started 3 times and never served."
+
+
+def test_refused_requests_are_news() -> None:
+    refused = finding("info")
+    refused.rule, refused.headline = "requests-failed", "5 of 7 answers are errors"
+    report = judged(None, read("bad"), refused)
+    assert report.sentence == "Nothing of high severity is found; 5 of 7 answers are errors."
 
 
 @pytest.mark.parametrize("findings", [[], [finding("info")], [finding("medium", "good")]])

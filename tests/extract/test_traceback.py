@@ -70,14 +70,34 @@ def frames(name: str) -> list[str]:
         ("ValueError: too long", "DEBUG", None),
         ("ValueError is raised", None, None),
         ("a ValueError: too long", None, None),
-        ("    raise ValueError: x", None, None),
-        ("    ^^^^^^^^", None, None),
+        ("    raise ValueError: x", None, Part("indented", (2, 23))),
+        ("    ^^^^^^^^", None, Part("indented", (2, 12))),
+        (" one blank: x", None, None),
         ("valueerror: x", None, None),
         ("", None, None),
     ],
 )  # fmt: skip
 def test_classify(message: str, level: str | None, part: Part | None) -> None:
     assert classify(message.encode(), level) == part
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["  Value error, no such model [type=value_error]", "    For further information"],
+         "1 validation error for ModelConfig: Value error, no such model [type=value_error]"),
+        (["limit.max_size", "  Unexpected keyword argument"],
+         "1 validation error for ModelConfig: Unexpected keyword argument"),
+        (["INFO 05-02 10:00:00 a.py:1] on", "INFO 05-02 10:00:00 a.py:1] and on", "  x"],
+         "1 validation error for ModelConfig"),
+    ],
+)  # fmt: skip
+def test_what_an_exception_only_announces_is_read_from_the_next_lines(
+    lines: list[str], message: str
+) -> None:
+    head = [*frames("config"), "pydantic.ValidationError: 1 validation error for ModelConfig"]
+    (found,) = raised(*head, *lines)
+    assert found.message == message
 
 
 # Who writes it

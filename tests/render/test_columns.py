@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logdiff.render._columns import columns, cut, head, pad, shorten, tail, visible, wrap
+from logdiff.render._columns import NO_BREAK, columns, cut, head, pad, shorten, tail, visible, wrap
 
 ANY_TEXT = st.text(
     st.one_of(
@@ -64,7 +64,30 @@ def test_nothing_is_wider_than_asked(text: str, width: int) -> None:
 
 @given(ANY_TEXT, st.integers(min_value=2, max_value=40))
 def test_wrapping_loses_nothing_but_spaces(text: str, width: int) -> None:
-    assert "".join(wrap(text, width)).replace(" ", "") == visible(text).replace(" ", "")
+    spaces = str.maketrans(dict.fromkeys(f" {NO_BREAK}"))
+    assert "".join(wrap(text, width)).translate(spaces) == visible(text).translate(spaces)
+
+
+@pytest.mark.parametrize(
+    ("width", "first", "lines"),
+    [
+        (24, 24, ["add_--flag_(unset_→_on),", "next"]),
+        (24, 20, ["add_--flag", "(unset_→_on), next"]),
+        (12, 12, ["add_--flag", "(unset_→", "on), next"]),
+        (24, 3, ["", "add_--flag_(unset_→_on),", "next"]),
+        (7, 7, ["add", "--flag", "(unset", "→_on),", "next"]),
+    ],
+)
+def test_what_belongs_together_is_broken_in_its_gaps_and_what_becomes_what_last(
+    width: int, first: int, lines: list[str]
+) -> None:
+    text = "add_--flag_(unset_→_on), next".replace("_", NO_BREAK)
+    assert [part.replace(NO_BREAK, "_") for part in wrap(text, width, first)] == lines
+
+
+def test_a_word_that_fits_the_next_line_is_not_broken() -> None:
+    assert wrap("/a/long/path end", 12, first=6) == ["", "/a/long/path", "end"]
+    assert wrap("/a/much/longer/path", 12, first=6) == ["/a/muc", "h/longer/pat", "h"]
 
 
 @given(ANY_TEXT)

@@ -31,6 +31,7 @@ def test_the_parts_stand_in_the_published_order(pair_document: dict[str, Any]) -
             "envelope": "docker_timestamps",
             "section": 1,
             "lives": 1,
+            "life": 1,
             "lines": 199,
             "repeated_lines": 0,
             "repeated_physical_lines": 0,

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logdiff.model import Fix, Place, Report
-from logdiff.render import Options
+from logdiff.model import Difference, Fix, Life, Log, Place, ReadError, Report
+from logdiff.render import Options, load, markdown
 from logdiff.render._columns import columns
 from logdiff.render._outline import excerpt
-from logdiff.render._phrases import shell_word
+from logdiff.render._phrases import shell_word, witnesses
 from logdiff.render.document import build, build_inspection
 from logdiff.render.text import ascii_fallback, render, render_inspect
 from tests.render.synthetic import (
     bad_run,
+    empty_report,
     finding,
     fix,
     good_run,
@@ -68,10 +69,6 @@ Not reached, so not missing
   the bad log ends during profiling: KV cache size, HTTP statuses, throughput,
   FA2 paged decode, FA2 chunked prefill, MoE decode, GDN decode
 
-Not judged
-  3 checks not made: needs the patch script: --patch FILE; needs the launch
-  file: --launch FILE; bad has no fact kv
-
 FAIL  3 root causes, 3 consequences, 4 fixes. First: stop deploying model_runne…
 Next:  add -v  all evidence, 2 more findings, 7 differences
        docker logs -t NAME > bad.log 2>&1  the whole log: this one is cut off
@@ -92,8 +89,7 @@ pair.log, 676 KiB, 2 runs in one file
       weights 15.2 GB, KV cache for 304,000 tokens, 1 vendor kernel, 2
       out-of-memory errors, HTTP 200 ×147, 400 ×89, 500 ×4
 
-Next:  logdiff compare "pair.log#2" "pair.log#1"
-         if the first one is the known-good run
+Next:  logdiff compare "pair.log#2" "pair.log#1"  the known-good run comes first
        logdiff diagnose "pair.log#1"  what is wrong with that one alone
 """
 
@@ -114,9 +110,36 @@ UNJUDGED  Nothing in this log could be judged.
           log   empty.log#1  engine not recognised, no start of a server seen
 
 UNJUDGED  this is not a pass
-Next:  logdiff inspect empty.log  what is in the log
 """
     )
+
+
+def test_a_log_of_an_unknown_program_can_be_inspected_unless_it_came_from_standard_input() -> None:
+    report = empty_report()
+    report.bad.section.lines, report.bad.life.truncated = 7, True
+    asked = "Next:  logdiff inspect empty.log  what is in the log\n"
+    assert show(report).endswith(f"UNJUDGED  this is not a pass\n{asked}")
+    report.bad.log.path = "<stdin>"
+    assert show(report).endswith("UNJUDGED  this is not a pass\n")
+
+
+@pytest.mark.parametrize("format_name", ["text", "markdown"])
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_what_the_verdict_says_of_a_log_that_cannot_be_read_is_said_once(
+    format_name: str, verbose: int
+) -> None:
+    report = empty_report()
+    report.bad.life.truncated = True
+    report.sentence = "empty.log: is empty"
+    report.bad.log.errors = [ReadError("empty.log", None, report.sentence)]
+    document = build(report, quote)
+    assert document["coverage"]["read_errors"][0]["message"] == "is empty"
+    text = load(format_name).render(document, Options(verbose=verbose))
+    assert text.count("is empty") == 1
+    assert "docker logs" not in text
+    report.sentence = "another log: is binary"
+    text = load(format_name).render(build(report, quote), Options(verbose=verbose))
+    assert len(re.findall(r"empty\.log`?: is empty", text)) == 1
 
 
 def test_a_pass_says_so_and_little_else() -> None:
@@ -130,7 +153,176 @@ def test_a_pass_says_so_and_little_else() -> None:
     assert text.startswith("PASS  Nothing was found that makes this run fail.\n")
     assert "served 78 min until the log ends" in text
     assert "Seen" not in text
-    assert text.endswith("PASS  no findings\nNext:  add -v  all evidence, 1 finding\n")
+    assert text.endswith(
+        "PASS  nothing above info; 1 at info level: -v\nNext:  add -v  all evidence, 1 finding\n"
+    )
+    assert show(report, verbose=1).endswith("PASS  nothing above info; 1 at info level\n")
+
+
+def test_a_pass_has_findings_and_no_root_causes() -> None:
+    report = Report(good_run(), bad_run())
+    report.status = "pass"
+    assert show(report).partition("\nPASS  ")[2].startswith("no findings\n")
+    cause = finding("slow", None, "medium", "certain", "it is slow", [])
+    effect = finding("slower", None, "medium", "certain", "it is slower", [], (cause,))
+    report.findings = [cause, effect]
+    assert "\nPASS  2 findings\n" in show(report)
+    report.fixes = [fix("config", "--seed", "set", 1, 2)]
+    cause.fixes = [report.fixes[0].id]
+    assert "\nPASS  2 findings, 1 fix. First: --seed 1 → 2\n" in show(report)
+    report.findings += [
+        finding("ill", None, "medium", "certain", "good died", [], run="good"),
+        finding("quiet", None, "info", "certain", "as ever", []),
+    ]
+    told = "2 findings, 1 about good, 1 fix. First: --seed 1 → 2"
+    assert f"\nPASS  {told}\n" in show(report)
+    report.findings = [report.findings[2]]
+    report.fixes = []
+    assert "\nPASS  no findings, 1 about good\n" in show(report)
+    for verbose in (0, 1):
+        assert "root cause" not in show(report, verbose=verbose)
+
+
+def test_a_change_that_no_value_says_is_told_with_its_reason() -> None:
+    report = Report(None, bad_run())
+    report.status = "fail"
+    report.fixes = [fix("code", "q.py", "set", reason="clamp before exp()")]
+    text = show(report)
+    assert " 1  code  change q.py " in text
+    assert "possible\n    clamp before exp()\n" in text
+    assert "1 fix. First: change q.py: clamp before exp()\n" in text
+    shown = markdown.render(build(report, quote), Options())
+    assert "1. **code** change `q.py` (possible): clamp before exp()\n" in shown
+    # Not even where good has no value either.
+    report.fixes = [fix("config", "--seed", "set", reason="so")]
+    report.differences = [Difference("args.seed", None, 1, None, None, [])]
+    assert "change --seed " in show(report)
+    assert "    so\n" in show(report)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "one", "several"),
+    [
+        ("possible", "run the same a.py as good", "run the same a.py, b.py, c.py, d.py as good"),
+        (
+            "likely",
+            "stop deploying a.py over the image's own file",
+            "stop deploying a.py, b.py, c.py, d.py over the image's own files",
+        ),
+    ],
+)
+def test_which_file_is_the_images_own_is_said_only_where_it_is_likely(
+    confidence: str, one: str, several: str
+) -> None:
+    report = Report(make_run("good"), make_run("bad"))
+    names = [f"{name}.py" for name in "abcd"]
+    report.fixes = [fix("patch", x, "stop-deploying", confidence=confidence) for x in names]
+    assert f" 1  patch  {several}" in show(report, 120)
+    report.fixes = report.fixes[:1]
+    assert f" 1  patch  {one} " in show(report, 120)
+
+
+def test_what_the_engine_made_of_an_argument_proves_no_fix() -> None:
+    good, bad = good_run(), bad_run()
+    report = Report(good, bad)
+    report.fixes = [fix("config", "--seed", "remove", old=True, reason="it cannot be done")]
+    report.findings = [finding("r", "seed", "medium", "certain", "off", [(bad, seen(90))])]
+    report.findings[0].fixes = [report.fixes[0].id]
+    elsewhere = [(bad, seen(78)), (good, seen(270))]
+    report.differences = [Difference("engine_config.seed", None, 1, None, None, elsewhere)]
+    assert "    it cannot be done\n    bad:90  " in show(report)
+    # Neither does the difference of an argument that the fix does not do away with.
+    report.differences = [Difference("args.seed", 5, 1, None, None, elsewhere)]
+    assert "    it cannot be done\n    bad:90  " in show(report)
+    report.differences = [Difference("args.seed", None, 1, None, None, elsewhere)]
+    assert "remove --seed (bad:78, good:270) " in show(report)
+
+
+def test_of_several_starts_it_is_said_which_is_judged() -> None:
+    run = bad_run()
+    lives = [run.life, Life(2, 3, 4)]
+    run.section.lives[:] = lives
+    report = Report(None, run)
+    text = " ".join(show(report, 120).split())
+    assert "4 workers, started again during profiling; started 2 times, this is start 1" in text
+    assert "cut off" not in text
+    assert build(report, quote)["bad"]["logs"][0]["life"] == 1
+    run.life = lives[1]
+    assert "started 2 times, this is start 2" in " ".join(show(report).split())
+    run.life.facts = {"reached": "serving", "serving_seconds": 40}
+    assert "served 40 s until the log ends" in show(report, 120)
+    lives.append(Life(3, 5, 6))
+    run.section.lives[:] = lives
+    assert "served 40 s until it is started again" in show(report, 120)
+
+
+def test_findings_about_another_start_say_so() -> None:
+    run = bad_run()
+    run.section.lives.append(Life(2, 3, 4))
+    report = Report(None, run)
+    title = "the engine died of an error that takes many words to tell at {}"
+    report.findings = [
+        finding("dead", "engine", "critical", "certain", title.format(time), [(run, seen(90))])
+        for time in ("10:00", "11:00")
+    ]
+    report.findings[1].life = 2
+    assert "takes many words to tell at: start 1, start 2\n" in show(report, 120)
+    report.findings.pop(0)
+    assert "at 11:00 (start 2, log:90)\n" in show(report, 120)
+
+
+def test_more_witnesses_than_workers_are_processes() -> None:
+    run = good_run()
+    document = build(Report(None, run), quote)
+    document["bad"] = document["bad"] or document["good"]
+
+    def said(total: int | None, *names: str) -> str:
+        document["bad"]["facts"]["workers"] = total
+        return witnesses(document, {"run": "bad", "workers": names, "count": 0})
+
+    assert said(1, "EngineCore", "Worker") == "2 processes"
+    assert said(2, "APIServer", "EngineCore") == "2 processes"
+    assert said(4, "EngineCore", "Worker_TP0") == "2 processes"
+    assert said(2, "EngineCore_DP0", "EngineCore_DP1") == "2 of 2 workers"
+    assert said(4, "driver", "pid=7") == "2 of 4 workers"
+    assert said(None, "driver", "pid=7") == "2 workers"
+
+
+def test_quotes_of_everything_keep_what_one_may_search_for() -> None:
+    report = Report(None, bad_run())
+    line = "torch.cuda.OutOfMemoryError: CUDA out of memory. " + "It is so. " * 40
+    report.findings = [finding("oom", None, "high", "certain", "oom", [(report.bad, seen(1))])]
+    report.fixes = [fix("env", "A", "set", None, "1")]
+    report.findings[0].fixes = [report.fixes[0].id]
+    document = build(report, lambda run, _: Place(run.role, "x", 1, 1, (), line))
+    for shown in (render, markdown.render):
+        assert "torch.cuda.OutOf" not in shown(document, Options())
+        everything = shown(document, Options(verbose=1))
+        assert everything.count("torch.cuda.OutOfMemoryError") == everything.count("OutOfMemory")
+
+
+def test_rules_that_could_not_be_judged_are_told_to_who_asks_for_everything() -> None:
+    document = build(pair_report(), quote)
+    for shown, mark in ((render, "  "), (markdown.render, "- ")):
+        text = shown(document, Options())
+        assert "kv-too-small" not in text
+        assert "bad has no fact kv" not in text
+        assert "the bad log ends during profiling" in text
+        assert f"\n{mark}kv-too-small: bad has no fact kv\n" in shown(document, Options(verbose=1))
+
+
+def test_a_death_is_told_with_two_full_lines_of_its_error() -> None:
+    report = Report(None, make_run("bad"))
+    cause = finding("oom", None, "critical", "certain", "no memory", [])
+    effect = finding("dead", None, "critical", "certain", "the engine died: " + "error " * 60, [])
+    effect.caused_by, cause.consequences = [cause.id], [effect.id]
+    report.findings = [cause, effect]
+    for root in (False, True):
+        effect.caused_by = [] if root else [cause.id]
+        told = show(report).partition("dead  the engine died:")[2].split("\n")
+        assert min(len(told[1]), len(told[2])) > 70
+        assert told[2].endswith("…")
+        assert not told[3].strip()
 
 
 def test_a_run_that_is_judged_alone_is_not_called_bad() -> None:
@@ -295,12 +487,14 @@ def test_paths_are_quoted_for_a_shell(name: str, word: str) -> None:
 
 def test_a_long_command_can_be_copied() -> None:
     run = make_run("bad", f"{'long name ' * 6}.log")
-    run.log.sections.append(run.section)
+    run.section.kind = "serve"
+    run.log.sections.append(make_run("bad", section_number=2).section)
+    run.log.sections[1].kind = "serve"
     text = render_inspect(build_inspection([(run.log, 1)]), Options())
-    command = text.partition("Next:  ")[2].partition("if the first")[0]
-    first = f"{'long name ' * 6}.log#1"
+    command = text.partition("Next:  ")[2].partition("the known-good")[0]
+    names = [f"{'long name ' * 6}.log#{number}" for number in (1, 2)]
     assert "\\\n" in command
-    assert shlex.split(command.replace("\\\n", "")) == ["logdiff", "compare", first, first]
+    assert shlex.split(command.replace("\\\n", "")) == ["logdiff", "compare", *names]
 
 
 def test_a_cause_at_info_level_is_shown_with_its_consequence_and_suppressed_ones_are_not() -> None:
@@ -438,6 +632,31 @@ def test_an_inspection_of_one_run_with_several_starts() -> None:
     assert "kv                capacity" not in text
     assert "started 2 times" in text
     assert text.endswith("Next:  logdiff diagnose pair.log  what is wrong with it\n")
+
+
+def test_an_inspection_proposes_to_compare_what_can_be_compared() -> None:
+    good, bad = good_run().log, bad_run().log
+    good.path, bad.path = "good.log", "bad.log"
+    other = make_run("bad", "other.log").log
+
+    def proposed(*logs: Log) -> str:
+        text = render_inspect(build_inspection([(log, 1) for log in logs]), Options(width=120))
+        return text.partition("Next:  ")[2]
+
+    comparison = "logdiff compare good.log bad.log  the known-good run comes first\n"
+    assert proposed(bad, other, good).startswith(comparison)
+    assert proposed(bad, other) == "logdiff diagnose bad.log  what is wrong with it\n"
+    assert proposed(other) == "logdiff diagnose other.log  what is wrong with it\n"
+    assert proposed(other, make_run("bad", "third.log").log) == ""
+    good.path = "<stdin>"
+    assert proposed(bad, good) == "logdiff diagnose bad.log  what is wrong with it\n"
+    assert proposed(good) == ""
+
+
+def test_an_inspection_of_a_log_that_cannot_be_read_says_why_once() -> None:
+    log = Log("empty.log", "empty.log")
+    log.errors = [ReadError("empty.log", None, "empty.log: is empty")]
+    assert render_inspect(build_inspection([(log, None)]), Options()) == "empty.log\n  is empty\n"
 
 
 def test_signs_that_a_stream_cannot_encode_have_ascii_equivalents() -> None:

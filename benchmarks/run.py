@@ -80,6 +80,7 @@ def signal_patterns() -> list[bytes]:
 
     sources = [source for signal in load_builtin().signals for source, _, _ in signal.patterns]
     # They are anchored at the message, which for another program starts anywhere.
+    sources = [source for source in sources if b"(?<!" not in source]  # unknown to ripgrep
     plain = (re.sub(rb"\?P<\w+>", b"", source.removeprefix(b"^")) for source in sources)
     return [re.sub(rb"[\x80-\xff]", lambda m: b"\\x%02X" % m[0][0], source) for source in plain]
 

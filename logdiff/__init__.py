@@ -11,10 +11,10 @@ What the command line does can be called from Python as well::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from logdiff.version import __version__
 
+TYPE_CHECKING = False
+"""As in :mod:`typing`, which takes longer to import than all else that this module needs."""
 if TYPE_CHECKING:
     from logdiff.model import Report, Run
 

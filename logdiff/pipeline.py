@@ -105,14 +105,20 @@ class Reader:
     def _read_log(self, path: str) -> ReadLog:
         shown = "<stdin>" if path == "-" else path
         log = Log(shown, os.path.basename(shown))
+        if self._scanner is None:
+            self._scanner = _scanner()
+        from logdiff.envelopes._unread import refuse
+
+        source = None
         try:
             source = open_source(path)
+            refuse(source)
         except InputError as error:
+            if source:
+                source.close()
             message = f"{error.message}. {error.hint}" if error.hint else error.message
             log.errors.append(ReadError(shown, None, message))
             return ReadLog(log, None)
-        if self._scanner is None:
-            self._scanner = _scanner()
         tell = self._progress
         scanned = self._scanner.scan(
             source, (lambda done, total: tell(shown, done, total)) if tell else None

@@ -7,7 +7,6 @@ temporary file first, because evidence is quoted in a second pass.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -30,19 +29,6 @@ _COMPRESSED = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-_SNIFF_LINES = 200
-_UNREAD_ENVELOPES = (
-    ("docker's json-file log", rb'\s*\{"log":'),
-    ("Kubernetes (CRI)", rb"\S+T\S+(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) [FP] "),
-    ("docker compose", rb"(?:\x1b\[[\d;]*\w)*[\w.-]{1,80} +\| "),
-    ("docker service", rb"(?:\S+Z )?\S+\.\d+\.[a-z0-9]{12,}@\S+ +\| "),
-    ("kubectl logs --prefix", rb"\[pod/[^/\]]+(?:/[^\]]+)?\] "),
-    (
-        "journald",
-        rb"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) \S+ [\w.@-]+\[\d+\]: ",
-    ),
-)
-"""Transports by what most of their lines begin with."""
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\x1b\x08\x0c\x07\x00")
 
@@ -260,18 +246,6 @@ def _gunzipped(file: IO[bytes], name: str) -> Source:
     return source
 
 
-def _refuse_what_is_wrapped(source: Source, head: bytes) -> None:
-    """Refuse transports that are not unwrapped: what is in them would be passed over."""
-    lines = [line for line in head.split(b"\n")[:_SNIFF_LINES] if line.strip()]
-    for name, pattern in _UNREAD_ENVELOPES:
-        wrapped = sum(1 for line in lines if re.match(pattern, line))
-        if wrapped * 2 > len(lines):
-            raise InputError(
-                f"{source.name}: is wrapped by {name}, which is not read yet",
-                "Capture it with: docker logs -t NAME > file 2>&1",
-            )
-
-
 def _refuse_what_is_no_text(source: Source) -> None:
     head = source.read_at(0, SNIFF_BYTES)
     if not head:
@@ -286,4 +260,3 @@ def _refuse_what_is_no_text(source: Source) -> None:
     controls = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
     if controls * 20 > len(head) or head.count(0) * 4 > len(head):
         raise InputError(f"{source.name}: is binary, not a log", "Name the text log.")
-    _refuse_what_is_wrapped(source, head)

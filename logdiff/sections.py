@@ -126,13 +126,27 @@ def _equal_lines(source: Source, earlier: int, later: int) -> int:
 
     The last line of the file may be cut off.
     """
-    count = 0
-    following = _lines(source, later, None)
-    for left, right in zip(_lines(source, earlier, later), following, strict=False):
+    count, length = _equal_blocks(source, earlier, later)
+    following = _lines(source, later + length, None)
+    lines = _lines(source, earlier + length, later)
+    for left, right in zip(lines, following, strict=False):
         if left != right and not (left.startswith(right) and next(following, None) is None):
             break
         count += 1
     return count
+
+
+def _equal_blocks(source: Source, earlier: int, later: int) -> tuple[int, int]:
+    """Lines, and bytes, that are the same block by block from two offsets on."""
+    count = length = 0
+    while earlier + length < later:
+        left = source.read_at(earlier + length, min(_BLOCK_BYTES, later - earlier - length))
+        end = left.rfind(b"\n") + 1
+        if not end or left != source.read_at(later + length, len(left)):
+            break
+        count += left.count(b"\n")
+        length += end
+    return count, length
 
 
 def _lines(source: Source, offset: int, end: int | None) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,12 @@ from hypothesis import strategies as st
 
 from logdiff import envelopes
 from logdiff.envelopes import Unwrapped, docker_timestamps
+from logdiff.envelopes._unread import refuse
+from logdiff.errors import InputError
+from logdiff.read import open_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STAMP = b"2026-12-01T02:02:50.838942142Z"
 
@@ -88,3 +94,27 @@ def test_no_docker_stamp(line: bytes) -> None:
 def test_parts_move_together() -> None:
     assert Unwrapped("e", 4, (1, 3)).moved(3) == Unwrapped("e", 7, (4, 6))
     assert Unwrapped("e", 4, None).moved(3) == Unwrapped("e", 7, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('{"log":"INFO:     up\\n","stream":"stderr","time":"2026-05-02T10:00:00Z"}', "json-file"),
+        ("2026-05-02T10:00:00.262183797+00:00 stdout F INFO:     up", "Kubernetes"),
+        ("serving-1  | INFO:     up", "docker compose"),
+        ("[pod/serving-7b/engine] INFO:     up", "kubectl"),
+        ("May  2 10:00:00 host engine[71]: INFO:     up", "journald"),
+    ],
+)
+def test_a_transport_that_is_not_unwrapped_is_refused(line: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrapped.log"
+    path.write_text(f"{line}\n" * 30 + "a line of its own\n" * 10)
+    source = open_source(str(path))
+    with pytest.raises(InputError, match=name) as refused:
+        refuse(source)
+    source.close()
+    assert "docker logs -t" in (refused.value.hint or "")
+    path.write_text(f"{line}\n" + "INFO 05-02 10:00:09 a.py:1] a | b\n" * 30)
+    source = open_source(str(path))
+    refuse(source)
+    source.close()

@@ -394,23 +394,3 @@ def test_line_is_found_again_by_its_mark(mark: Mark, expected: bytes) -> None:
     source = Source("test", io.BytesIO(b"first\nsecond\r\nthird"))
     assert source.line_at(mark) == expected
     assert source.line_at(mark, 3) == expected[:3]
-
-
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ('{"log":"INFO:     up\\n","stream":"stderr","time":"2026-05-02T10:00:00Z"}', "json-file"),
-        ("2026-05-02T10:00:00.262183797+00:00 stdout F INFO:     up", "Kubernetes"),
-        ("serving-1  | INFO:     up", "docker compose"),
-        ("[pod/serving-7b/engine] INFO:     up", "kubectl"),
-        ("May  2 10:00:00 host engine[71]: INFO:     up", "journald"),
-    ],
-)
-def test_a_transport_that_is_not_unwrapped_is_refused(line: str, name: str, tmp_path: Path) -> None:
-    path = tmp_path / "wrapped.log"
-    path.write_text(f"{line}\n" * 30 + "a line of its own\n" * 10)
-    with pytest.raises(InputError, match=name) as refused:
-        open_source(str(path))
-    assert "docker logs -t" in (refused.value.hint or "")
-    path.write_text(f"{line}\n" + "INFO 05-02 10:00:09 a.py:1] a | b\n" * 30)
-    open_source(str(path)).close()

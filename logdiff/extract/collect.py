@@ -191,25 +191,38 @@ def _follow_traceback(
     part = shape.part
     assert part is not None
     line = batch.lines[index]
-    worker = records.cut(line, shape.worker)
-    writer = traceback.Writer(worker, place_of(shape, line) or "")
+    writer = _writer(line, shape)
     if part.role == traceback.START:
         life.tracebacks.start(writer)
     elif part.role == traceback.FRAME:
         life.tracebacks.frame(writer, _frame(part, line))
-    elif part.role == traceback.INDENTED:
-        text = records.cut(line, part.first).decode("utf-8", "replace").strip()
-        life.tracebacks.indented(writer, text, mark.line)
     elif part.role in (traceback.EXCEPTION, traceback.CANDIDATE):
         return life.tracebacks.end(
             writer,
             records.cut(line, part.first).decode("utf-8", "replace"),
-            records.cut(line, part.second).decode("utf-8", "replace").strip(),
+            _message(batch, index, writer, part),
             mark,
             batch.time(index),
             sure=part.role == traceback.EXCEPTION,
         )
     return None
+
+
+def _message(batch: Batch, index: int, writer: traceback.Writer, part: traceback.Part) -> str:
+    """What an exception says, in its own line and, where that only announces it, below."""
+    message = records.cut(batch.lines[index], part.second).decode("utf-8", "replace").strip()
+    if not traceback.announces(message):
+        return message
+    for below in range(index + 1, min(index + 1 + traceback.EXPLANATION_LINES, len(batch))):
+        line, shape = batch.lines[below], batch.shapes[below]
+        text = records.cut(line, shape.message).decode("utf-8", "replace")
+        if text.startswith("  ") and writer == _writer(line, shape):
+            return f"{message}: {text.strip()}"
+    return message
+
+
+def _writer(line: bytes, shape: Shape) -> traceback.Writer:
+    return traceback.Writer(records.cut(line, shape.worker), place_of(shape, line) or "")
 
 
 def _frame(part: traceback.Part, line: bytes) -> traceback.Frame:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from logdiff.model import Mark
 
 START, FRAME, EXCEPTION, CANDIDATE = "start", "frame", "exception", "candidate"
-CHAIN, INDENTED = "chain", "indented"
+CHAIN = "chain"
 """What a line is in a traceback. A candidate is the last line only where frames came before."""
 
 _FRAME = compiled(rb' {1,2}File "([^"\n]{1,400})", line (\d{1,9})(?:, in ([^\n]{1,200}))?')
@@ -33,7 +33,8 @@ _EXCEPTION = compiled(
 _CANDIDATE = compiled(rb"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80})(?:: (.*)|:? *$)", re.DOTALL)
 _ANNOUNCEMENT = compiled(r"\d+ validation errors? for \w+")
 """How pydantic begins; the field and what is wrong with it follow on lines of their own."""
-_EXPLANATION_LINES = 2
+EXPLANATION_LINES = 2
+"""Lines below an exception in which what it announces may stand."""
 _OPEN_LIMIT = 256
 _GROUP_LIMIT = 2000
 
@@ -56,9 +57,7 @@ def classify(message: bytes, level: str | None) -> Part | None:
         return Part(START)
     if message.startswith(b" "):
         frame = _FRAME.match(message)
-        if frame:
-            return Part(FRAME, frame.span(1), frame.span(2), _span(frame, 3))
-        return Part(INDENTED, (2, len(message))) if message.startswith(b"  ") else None
+        return Part(FRAME, frame.span(1), frame.span(2), _span(frame, 3)) if frame else None
     if message.startswith(_CHAINS):
         return Part(CHAIN)
     if level in ("INFO", "DEBUG"):
@@ -95,6 +94,11 @@ class Frame(NamedTuple):
     def __str__(self) -> str:
         name = self.path.rpartition("/")[2]
         return f"{name}:{self.line} in {self.function}" if self.function else f"{name}:{self.line}"
+
+
+def announces(message: str) -> bool:
+    """Whether the line of an exception only says that something is wrong, and not what."""
+    return _ANNOUNCEMENT.fullmatch(message) is not None
 
 
 class Raised:
@@ -134,8 +138,6 @@ class Tracebacks:
         self.dropped = 0
         self.last_end = 0
         """The last line that named an exception."""
-        self._unexplained: tuple[Writer, Raised, int] | None = None
-        """An exception whose lines so far only announce what is wrong."""
 
     def start(self, writer: Writer) -> None:
         """A ``Traceback (most recent call last)`` of a writer."""
@@ -174,19 +176,7 @@ class Tracebacks:
         raised.places.setdefault(writer.place, mark)
         raised.where = raised.where or frame
         self.last_end = mark.line
-        announces = raised.count == 1 and _ANNOUNCEMENT.fullmatch(message)
-        self._unexplained = (writer, raised, mark.line) if announces else None
         return Ended(raised, frame)
-
-    def indented(self, writer: Writer, text: str, line: int) -> None:
-        """An indented line: what is wrong, where the line of the exception only announced it."""
-        if self._unexplained is None:
-            return
-        owner, raised, last = self._unexplained
-        if writer == owner and line - last <= _EXPLANATION_LINES:
-            raised.message = f"{raised.message}: {text}"
-            self.last_end = line
-        self._unexplained = None
 
     def _torn(self, writer: Writer) -> Writer | None:
         """An open traceback of the same logger whose last line lost or swapped its tag."""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 
+_STDIN = "<stdin>"
+
+
 class ReadLog(NamedTuple):
     """One log, read and still open for quoting."""
 
@@ -83,7 +86,7 @@ class Reader:
             raise UsageError(
                 f"{log.path}: holds {len(log.sections)} runs; say which one is meant:\n"
                 + "\n".join(f"  {_described(log, section)}" for section in log.sections),
-                f"'logdiff inspect {log.path}' shows more of them.",
+                _how_to_see_more(log),
             )
         section = _section_of(log, number or 1)
         life = judged_life(section, role)
@@ -103,7 +106,7 @@ class Reader:
         ]
 
     def _read_log(self, path: str) -> ReadLog:
-        shown = "<stdin>" if path == "-" else path
+        shown = _STDIN if path == "-" else path
         log = Log(shown, os.path.basename(shown))
         if self._scanner is None:
             self._scanner = _scanner()
@@ -227,6 +230,12 @@ def judged_life(section: Section, role: str) -> Life:
         served = [life for life in lives if life.facts.get("serving_seconds") is not None]
         return (served or lives)[-1]
     return next((life for life in reversed(lives) if life.ended_badly), lives[-1])
+
+
+def _how_to_see_more(log: Log) -> str:
+    if log.path == _STDIN:
+        return "Save it to a file and name a section of that: FILE#1."
+    return f"'logdiff inspect {log.path}' shows more of them."
 
 
 def _described(log: Log, section: Section) -> str:

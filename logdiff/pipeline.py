@@ -308,6 +308,9 @@ def _read_errors(path: str, source: Source, scanned: Scanned) -> list[ReadError]
     more = scanned.long_line_count - len(scanned.long_lines)
     if more:
         errors.append(at(None, f"{more:,} more lines of over {LINE_LIMIT:,} bytes were cut"))
+    if scanned.merged:
+        errors.append(at(None, f"{scanned.merged:,} runs or starts past the limit were taken for "
+                         "one with the last that is told apart"))  # fmt: skip
     if scanned.unexamined_jumps:
         count = scanned.unexamined_jumps
         errors.append(at(None, f"time jumps back {count:,} more times; what is repeated there may "

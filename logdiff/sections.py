@@ -36,6 +36,7 @@ _TIME = compiled(
     rb"(?:(\d{4})-)?(\d\d)-(\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d(?:\.\d+)?|60)Z?"
 )
 _CANDIDATE_LIMIT = 32
+_SEARCH_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 15
 """What is read at a time to compare lines; most candidates differ soon."""
 
@@ -107,17 +108,27 @@ def find_repeat(source: Source, start: int, jump: int, wanted: bytes) -> tuple[i
 def _occurrences(source: Source, start: int, end: int, wanted: bytes) -> Iterator[int]:
     """Offsets of lines equal to ``wanted`` between two offsets, a bounded number of them."""
     needle = b"\n" + wanted
-    found = 0
-    for chunk in source.chunks(start):
-        data = b"\n" + chunk.data + b"\n"
+    carry, offset = b"\n", start - 1
+    found, last = 0, -1
+    while offset + len(carry) < end and found < _CANDIDATE_LIMIT:
+        size = min(_SEARCH_BYTES, end - offset - len(carry))
+        block = source.read_at(offset + len(carry), size)
+        if not block:
+            return
+        data = carry + block
         position = data.find(needle)
-        while position >= 0 and chunk.offset + position < end and found < _CANDIDATE_LIMIT:
+        while position >= 0 and found < _CANDIDATE_LIMIT:
             after = position + len(needle)
-            if data[after : after + 4].lstrip(b"\r").startswith(b"\n"):
-                found += 1
-                yield chunk.offset + position
+            line = offset + position + 1
+            if line > last and data[after : after + 4].lstrip(b"\r").startswith(b"\n"):
+                found, last = found + 1, line
+                yield line
             position = data.find(needle, after)
-        if position >= 0 or found >= _CANDIDATE_LIMIT:
+        # What may be the beginning of a match is looked at again with what follows it.
+        kept = min(len(data), len(needle) + 4)
+        offset += len(data) - kept
+        carry = data[len(data) - kept :]
+        if len(block) < size:
             return
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -346,3 +347,20 @@ def test_secrets_in_what_is_no_argument() -> None:
     assert SECRET not in repr(run.facts)
     assert "sk-0" not in repr(run.facts)
     assert SECRET not in repr(run.life.sources)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARNING 05-02 10:01:10 a.py:1] NaN in prefill X layer " + "9" * 5000,
+        f"WARNING 05-02 10:01:10 a.py:1] Reducing Torch parallelism from {'9' * 5000} threads to 1",
+        f"INFO 05-02 10:01:10 a.py:1] # GPU blocks: {'9' * 4299}, # CPU blocks: 1",
+        f"INFO 05-02 10:01:10 a.py:1] GPU KV cache size: {'9' * 5000} tokens",
+        f"RuntimeError: NPU out of memory. Tried to allocate {'9' * 5000} GiB",
+    ],
+)
+def test_numbers_that_are_none_do_no_harm(line: str) -> None:
+    namespace = "INFO 05-02 10:00:09 api_server.py:529] args: Namespace(block_size=9999999999)"
+    facts = run_of(HEAD + text(namespace, line)).facts
+    assert "9" * 100 not in json.dumps(facts["kv"])
+    assert "9" * 100 not in json.dumps([facts["nan"], facts["thread_reduction"]])

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+_MOST_DIGITS = 12
+"""Decimals that a text may ask for."""
+
+
 def _known(values: Iterable[Any]) -> list[Any]:
     """Return the values as a list; ValueError (which makes a call UNKNOWN) if one is unknown."""
     if isinstance(values, str):
@@ -113,6 +117,7 @@ def percent(fraction: float, digits: int = 2) -> str:
 
     What is less than one is never rounded up to 100 %.
     """
+    digits = max(0, min(digits, _MOST_DIGITS))
     text = f"{fraction * 100:.{digits}f}"
     if fraction < 1 and float(text) >= 100:
         text = f"{100 - 10**-digits:.{digits}f}"

@@ -77,7 +77,8 @@ class SignalExample(_Model):
 
 
 AnyPattern = Annotated[
-    Annotated[str, Tag("text")] | Annotated[Pattern, Tag("mapping")], Discriminator(_shape)
+    Annotated[str, Field(min_length=1), Tag("text")] | Annotated[Pattern, Tag("mapping")],
+    Discriminator(_shape),
 ]
 AnyFieldShape = Annotated[
     Annotated[FieldType, Tag("text")] | Annotated[FieldShape, Tag("mapping")],

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from logdiff.extract.shapes import Reading, Shape
     from logdiff.model import Mark
 
+_LONGEST_FIELD = 1000
+"""Bytes of a field, and characters of an exception's message, that are kept."""
+
 
 def collect(
     life: Observations,
@@ -85,6 +88,7 @@ def _add(
     count: int,
 ) -> None:
     """Count lines of one worker that say the same; ``index`` is the first of them."""
+    fields = tuple(field[:_LONGEST_FIELD] for field in fields)
     place = place_of(shape, batch.lines[index])
     names = (name for name, _, _ in signal.fields)
     texts = {name: _text(value) for name, value in zip(names, fields, strict=True)}
@@ -210,14 +214,15 @@ def _follow_traceback(
 
 def _message(batch: Batch, index: int, writer: traceback.Writer, part: traceback.Part) -> str:
     """What an exception says, in its own line and, where that only announces it, below."""
-    message = records.cut(batch.lines[index], part.second).decode("utf-8", "replace").strip()
+    printed = records.cut(batch.lines[index], part.second)[:_LONGEST_FIELD]
+    message = printed.decode("utf-8", "replace").strip()
     if not traceback.announces(message):
         return message
     for below in range(index + 1, min(index + 1 + traceback.EXPLANATION_LINES, len(batch))):
         line, shape = batch.lines[below], batch.shapes[below]
         text = records.cut(line, shape.message).decode("utf-8", "replace")
         if text.startswith("  ") and writer == _writer(line, shape):
-            return f"{message}: {text.strip()}"
+            return f"{message}: {text.strip()[:_LONGEST_FIELD]}"
     return message
 
 

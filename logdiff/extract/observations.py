@@ -28,6 +28,7 @@ EVENT_LIMIT = 1_000
 POINT_LIMIT = 2_000
 """Points of a series that are kept."""
 TEMPLATE_LIMIT = 2_000
+_BRIEF_POINTS = 50
 WITNESS_SHAPES = 50_000
 """Shapes from which source lines are learnt in one life."""
 WITNESS_LINES = 64
@@ -71,11 +72,15 @@ Point = tuple[str | None, Mark, tuple[float | None, ...]]
 """Time, line and values of one line of a series."""
 
 
+Summary = tuple[float | None, float | None, float | None]
+"""Least, greatest and middle value."""
+
+
 class Series:
     """Values over time, with exact extremes; the points in between are thinned out."""
 
-    __slots__ = ("_batch", "_last", "_lines", "_rows", "_step", "count", "distribution", "fields",
-                 "highest", "points")  # fmt: skip
+    __slots__ = ("_batch", "_busy", "_last", "_lines", "_rows", "_step", "count", "distribution",
+                 "fields", "highest", "points")  # fmt: skip
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.fields = fields
@@ -86,6 +91,7 @@ class Series:
         """Field → its greatest value, and when and where it stood."""
         self.distribution: dict[str, Counter[float]] = {name: Counter() for name in fields}
         self._step = 1
+        self._busy: dict[str, Summary] = {}
         self._batch: Batch | None = None
         self._lines: list[int] = []
         self._rows: list[tuple[float | None, ...]] = []
@@ -123,6 +129,21 @@ class Series:
             counts.update(known)
         else:
             counts.update(value for value in known if value in counts)
+
+    def busy(self, name: str) -> Summary:
+        """Least, greatest and middle value of a field, where it is not 0."""
+        if name not in self._busy:
+            counts = Counter({v: n for v, n in self.distribution[name].items() if v})
+            low, high = min(counts, default=None), max(counts, default=None)
+            self._busy[name] = (low, high, median(counts))
+        return self._busy[name]
+
+    def end(self, limit: int) -> None:
+        """Keep of a series that is complete its summaries and ``limit`` points."""
+        for name in self.fields:
+            self.busy(name)
+        self.distribution = {}
+        del self.points[limit:]
 
     def before(self, batch: Batch, index: int) -> Point | None:
         """The last point before a line of the batch at hand."""
@@ -269,6 +290,12 @@ class Observations:
             return self.sources.setdefault(shape.template, {})
         self.dropped["source_lines"] += 1
         return {}
+
+    def end(self, *, brief: bool) -> None:
+        """Keep less of a life that is over; ``brief`` = hardly any values over time."""
+        self.end_chunk()
+        for series in self.series.values():
+            series.end(_BRIEF_POINTS if brief else len(series.points))
 
     def end_chunk(self) -> None:
         """Forget what was kept for order within one chunk."""

@@ -38,6 +38,12 @@ _GAP_SECONDS = 600.0
 """A pause that makes a heading believable."""
 _SEARCH_BUDGET = 8
 """Times the size of the file that are read to look for repeated pastes."""
+_COMPARING_BYTES = 1 << 16
+SECTION_LIMIT = 1_000
+LIFE_LIMIT = 1_000
+"""Runs of a file, and starts of a run, that are kept apart; the last one takes the rest."""
+_WHOLE_LIVES = 10
+"""Starts of which all values over time are kept."""
 _LEAST_SEARCH_BUDGET = 1 << 25
 """Bytes that are read for it in a small file."""
 _LOOKS_AHEAD_LIMIT = 10_000
@@ -71,6 +77,8 @@ class Scanned(NamedTuple):
     long_line_count: int
     unexamined_jumps: int
     """Jumps back in time that were not examined for a repeated paste."""
+    merged: int
+    """Runs and starts past the limits, which were taken for one with the last."""
     overflow: int
     """Lines that came after the table of shapes was full."""
 
@@ -184,6 +192,7 @@ class _Reading:
         self.examined = 0
         """Line up to which jumps back in time were examined."""
         self.unexamined_jumps = 0
+        self.merged = 0
         self.budget = max(_SEARCH_BUDGET * source.size, _LEAST_SEARCH_BUDGET)
 
     def take(self, chunk: Chunk) -> None:
@@ -248,6 +257,7 @@ class _Reading:
             self.long_lines,
             self.long_line_count,
             self.unexamined_jumps,
+            self.merged,
             self.table.overflow,
         )
 
@@ -344,10 +354,12 @@ class _Reading:
 
     def _repeat(self, batch: Batch, line_index: int, least: int) -> Action | None:
         offset = batch.offsets[line_index]
-        if self.budget < offset - self.section_offset:
+        # Besides the search, the candidates that it finds are compared.
+        cost = offset - self.section_offset + _COMPARING_BYTES
+        if self.budget < cost:
             self.unexamined_jumps += 1
             return None
-        self.budget -= offset - self.section_offset
+        self.budget -= cost
         wanted = batch.lines[line_index].rstrip(b"\r")
         earlier, count = sections.find_repeat(self.source, self.section_offset, offset, wanted)
         if count < sections.SHORTEST_REPEAT:
@@ -382,7 +394,12 @@ class _Reading:
         return end
 
     def _open_section(self, batch: Batch, index: int, heading: str | None) -> None:
-        self.sections.append(ScannedSection(batch.first_line + index, heading))
+        if len(self.sections) < SECTION_LIMIT:
+            if self.sections:
+                self.sections[-1].lives[-1].end(brief=len(self.sections) > _WHOLE_LIVES)
+            self.sections.append(ScannedSection(batch.first_line + index, heading))
+        else:
+            self.merged += 1
         self.section_offset = batch.offsets[index]
         self.clocks = {}
         self.examined = batch.first_line + index - 1
@@ -426,8 +443,15 @@ class _Reading:
         if "stopped" in life.entered or "dead" in life.entered or (
             life.may_restart() and self._arguments_follow(batch, index)
         ):  # fmt: skip
-            life.end_chunk()
-            self.sections[-1].lives.append(Observations(batch.first_line + start))
+            self._begin_life(batch.first_line + start)
+
+    def _begin_life(self, first_line: int) -> None:
+        lives = self.sections[-1].lives
+        if len(lives) < LIFE_LIMIT:
+            lives[-1].end(brief=len(lives) > _WHOLE_LIVES)
+            lives.append(Observations(first_line))
+        else:
+            self.merged += 1
 
     def _arguments_follow(self, batch: Batch, index: int) -> bool:
         """Whether the server prints what it was started with, in a line or soon after it.

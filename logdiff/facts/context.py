@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from logdiff.extract.observations import Event, Group, Observations
     from logdiff.model import Entry
 
+_MOST_DIGITS = 24
+"""Characters of a number that is meant as one; nothing that a server counts has more."""
 ENDS = ("stopped", "dead")
 """Stages that a life ends in."""
 
@@ -112,9 +114,9 @@ def iso(time: str | None) -> str | None:
 
 
 def integer(text: str | None) -> int | None:
-    """A whole number, its thousands set apart by commas or not."""
+    """A whole number, its thousands set apart by commas or not; of more digits, none."""
     try:
-        return int(text.replace(",", "")) if text else None
+        return int(text.replace(",", "")) if text and len(text) <= _MOST_DIGITS else None
     except ValueError:
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from logdiff.facts.context import texts
+from logdiff.facts.context import integer, texts
 from logdiff.model import Entry
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _set_nan(context: Context) -> None:
     proofs = context.proofs(groups)
     value: dict[str, Any] = {
         "occurrences": sum(group.count for group in groups),
-        "layers": sorted({int(layer) for layer in texts(groups, "layer")}),
+        "layers": sorted({n for t in texts(groups, "layer") if (n := integer(t)) is not None}),
         "modules": sorted(texts(groups, "module")),
         "phases": sorted(texts(groups, "phase")),
         "fraction_min": min(fractions, default=None),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from logdiff.extract.observations import median
 from logdiff.facts.context import integer, iso, texts
 from logdiff.model import Evidence
 from logdiff.sections import seconds_between
@@ -41,8 +40,7 @@ def _set_throughput(context: Context) -> None:
     if series is None:
         context.set("throughput", None)
         return
-    busy = series.distribution["generation"].copy()
-    busy.pop(0.0, None)
+    low, high, middle = series.busy("generation")
     highest = series.highest.get("kv_usage_percent")
     peaks = ("generation", "kv_usage_percent")
     proofs = [Evidence(series.highest[p][2], 1, ()) for p in peaks if p in series.highest]
@@ -50,9 +48,9 @@ def _set_throughput(context: Context) -> None:
         "unit": "tokens/s",
         "points": [[iso(time), *values] for time, values in series.points],
         "count": series.count,
-        "min": min(busy, default=None),
-        "max": max(busy, default=None),
-        "median": median(busy),
+        "min": low,
+        "max": high,
+        "median": middle,
         "kv_usage_percent_max": highest[0] if highest else None,
         "kv_usage_percent_max_at": iso(highest[1]) if highest else None,
     }
@@ -96,7 +94,7 @@ def _set_fields(context: Context, fact: str, signal: str) -> None:
     groups = context.groups(signal)
     value: dict[str, Any] | None = None
     if groups:
-        value = {k: int(v) if v and v.isdigit() else v for k, v in groups[0].texts.items()}
+        value = {k: integer(v) if v and v.isdigit() else v for k, v in groups[0].texts.items()}
     context.set(fact, value, context.proofs(groups))
 
 

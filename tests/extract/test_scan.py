@@ -348,3 +348,61 @@ def test_lines_without_a_time_wait_for_a_bounded_number_of_bytes() -> None:
         held.append(reading.held)
     assert held == [Chunk(len(stamped), 2, b"a\nb\n", 0), None]
     assert reading.result().lines == 4
+
+
+# Bounds
+
+
+START = "INFO 05-02 10:00:0{} api_server.py:528] vLLM API server version 0.6.3\n"
+LOADING = "INFO 05-02 10:00:0{} model_runner.py:1056] Starting to load model /m...\n"
+
+
+def test_starts_past_the_limit_are_one_with_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "LIFE_LIMIT", 3)
+    log = "".join(START.format(n) + LOADING.format(n) for n in range(6))
+    found = scan_bytes(log.encode())
+    (section,) = found.sections
+    assert [life.first_line for life in section.lives] == [1, 3, 5]
+    assert section.lives[-1].last_line == 12
+    assert found.merged == 3
+
+
+def test_runs_past_the_limit_are_one_with_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "SECTION_LIMIT", 2)
+    times = ("10:00:00", "09:00:00", "08:00:00", "07:00:00")
+    log = "".join(f"INFO 05-02 {time} a.py:1] number {n}\n" for n, time in enumerate(times))
+    found = scan_bytes(log.encode())
+    assert [(s.first_line, s.last_line) for s in found.sections] == [(1, 1), (2, 4)]
+    assert found.merged == 2
+
+
+def test_a_clock_that_runs_back_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bytes_read(lines: int) -> int:
+        times = (86_399 - n for n in range(lines))
+        log = "".join(
+            f"INFO 05-02 {t // 3600:02}:{t // 60 % 60:02}:{t % 60:02} a.py:1] x {t}\n"
+            for t in times
+        )
+        source = Source("log", io.BytesIO(log.encode()))
+        read: list[int] = []
+        plain = source.read_at
+
+        def counted(offset: int, length: int) -> bytes:
+            data = plain(offset, length)
+            read.append(len(data))
+            return data
+
+        monkeypatch.setattr(source, "read_at", counted)
+        Scanner(load_builtin().signals, envelopes.unwrappers()).scan(source)
+        return sum(read)
+
+    assert bytes_read(8_000) <= 6 * bytes_read(2_000) + (1 << 26)
+
+
+def test_long_fields_are_cut() -> None:
+    log = f"INFO 05-02 10:00:00 a.py:1] Using {'x' * 5000} kernel.\nValueError: {'y' * 5000}\n"
+    life = scan_bytes(log.encode()).sections[0].lives[0]
+    (group,) = life.groups["kernel-used"].values()
+    assert group.texts["operator"] == "x" * 1000
+    (raised,) = life.tracebacks.raised.values()
+    assert raised.message == "y" * 1000

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
 _DEFAULT_WIDTH = 80
+_WIDTH_DIGITS = 5
+"""Digits of ``COLUMNS`` that are read; no terminal has more."""
 _PROGRESS_AFTER_SECONDS = 0.5
 
 
@@ -120,6 +122,10 @@ def emit(produce: Callable[[Any, Options], str], output: Output, inputs: Sequenc
     """
     from logdiff import render
 
+    real = [os.path.realpath(path) for path in output.paths]
+    if twice := next((path for path in real if real.count(path) > 1), None):
+        given = output.paths[real.index(twice)]
+        raise UsageError(f"{given}: is given to -o twice", "Name a file of its own for each.")
     for name, path in _pairs(output.formats, output.paths):
         colored = _colored(output.color, path)
         options = render.Options(_width(path), colored, output.verbose)
@@ -142,8 +148,8 @@ def _width(path: str | None) -> int:
     if path is not None:
         return _DEFAULT_WIDTH
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdigit() and int(columns):
-        return int(columns)
+    if columns.isascii() and columns.isdigit() and int(columns[:_WIDTH_DIGITS]):
+        return int(columns[:_WIDTH_DIGITS])
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or _DEFAULT_WIDTH
     except (OSError, ValueError):
@@ -168,7 +174,10 @@ def _print(text: str) -> None:
         data = ascii_fallback(text).encode(encoding, "backslashreplace")
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        rest = memoryview(data)
+        while rest:
+            # Where Python is told not to buffer, a pipe may take less than it is offered.
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
@@ -178,21 +187,44 @@ def _print(text: str) -> None:
 
 
 def _write(path: str, text: str, inputs: Sequence[str]) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; a link stays, and what it leads to is written."""
     for source in inputs:
         if source != "-" and os.path.exists(path) and os.path.samefile(path, source):
             raise UsageError(f"{path}: is a log that is being read; it is not overwritten")
-    temporary = f"{path}.{os.getpid()}.tmp"
-    special = os.path.exists(path) and not os.path.isfile(path)
+    target = os.path.realpath(path)
     try:
-        with open(path if special else temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        if not special:
-            os.replace(temporary, path)
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        else:
+            _replace(target, text)
     except OSError as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _replace(target: str, text: str) -> None:
+    """Write beside the file under a name nobody can foresee, then take its place."""
+    import tempfile
+
+    folder, name = os.path.split(target)
+    descriptor, temporary = tempfile.mkstemp(".tmp", f"{name[:100]}.", folder)
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _mode(target: str) -> int:
+    """The permissions of a file that is there, or those that a new one gets."""
+    if os.path.exists(target):
+        return os.stat(target).st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def progress() -> Callable[[str, int, int], None] | None:

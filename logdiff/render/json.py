@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from json.encoder import JSONEncoder, encode_basestring
+from json.encoder import JSONEncoder, encode_basestring, encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 from logdiff.render.document import INSPECTION_SCHEMA, plain
 
 if TYPE_CHECKING:
-    import re
-
     from logdiff.render import Options
 
 ONE_DOCUMENT = True
@@ -17,8 +15,8 @@ ONE_DOCUMENT = True
 _OPEN_LEVELS = 4
 """Containers nested no deeper are written one item a line; what is in them, on that line."""
 
-_UNSAFE = "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-"""What the standard encoder lets through and a terminal, a script or UTF-8 stumbles over."""
+_PRINTED = "\n \u00a0\u3000"
+"""Line breaks and the spaces that texts are set with: Python calls some of them unprintable."""
 
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
@@ -57,15 +55,19 @@ def _written(value: Any, level: int) -> str:
 
 
 def _harmless(text: str) -> str:
+    r"""Write as ``\u202e`` what a terminal or a script obeys, and what nobody would see.
+
+    The standard encoder lets it through. It can only stand inside strings, where an escape means
+    the same.
+    """
     if all(map(str.isprintable, text.split("\n"))):
         return text
-    import re
+    hidden = {c for c in set(text) if not c.isprintable()}.difference(_PRINTED)
+    return text.translate({ord(character): _escape(character) for character in hidden})
 
-    return re.sub(_UNSAFE, _escape, text)
 
-
-def _escape(match: re.Match[str]) -> str:
-    # These characters can only stand inside strings, where an escape means the same. A lone
-    # surrogate means nothing, and strict parsers refuse even its escape.
-    code = ord(match[0])
-    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04x}"
+def _escape(character: str) -> str:
+    # A lone surrogate means nothing, and strict parsers refuse even its escape.
+    return (
+        "\ufffd" if "\ud800" <= character <= "\udfff" else encode_basestring_ascii(character)[1:-1]
+    )

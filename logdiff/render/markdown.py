@@ -29,7 +29,8 @@ _WIDEST_CELL = 60
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_]))")
 """What Markdown gives a meaning anywhere in a line; an underscore within a word has none."""
 _LIST_OR_HEADING = re.compile(r"^([-+#=]|\d+[.)])(?=\s)")
-_MENTION = re.compile(r"(@(?=\w)|[#!](?=\d)|\bGH-(?=\d))")
+_LINK = re.compile(r"(@(?=\w)|[#!](?=\d)|\bGH-(?=\d)|:(?=//)|www(?=\.))", re.IGNORECASE)
+"""What GitHub makes a mention, a reference or a link of."""
 _BACKTICKS = re.compile("`+")
 
 
@@ -60,11 +61,11 @@ def render_inspect(inspection: dict[str, Any], options: Options) -> str:
 
 
 def prose(text: str) -> str:
-    """Make a text mean itself: no markup, no HTML, no mention of people or issues."""
+    """Make a text mean itself: no markup, no HTML, no link, no mention of people or issues."""
     text = _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))
     text = _LIST_OR_HEADING.sub(lambda match: f"{match[1][:-1]}\\{match[1][-1]}", text)
-    # GitHub looks for mentions after it has resolved entities: only a break in the word helps.
-    return _MENTION.sub("\\1\u200b", text)
+    # GitHub looks for these after it has resolved entities: only a break in the word helps.
+    return _LINK.sub("\\1\u200b", text)
 
 
 def code(text: str) -> str:

@@ -575,3 +575,32 @@ def test_the_status_of_several_sections_is_the_worst(
 
 def test_text_helper() -> None:
     assert text("a", "b") == "a\nb\n"
+
+
+def test_a_link_is_written_through_and_permissions_stay(logs: Logs, tmp_path: Path) -> None:
+    target, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    result = process("inspect", logs.good, "-o", str(link))
+    assert result.returncode == 0
+    assert link.is_symlink()
+    assert target.read_text() != "old"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.glob("*.tmp")) == []
+
+
+def test_two_results_into_one_file_are_refused(logs: Logs, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    result = process(
+        "inspect", logs.good, "-f", "json", "-o", str(path), "-f", "text", "-o", str(path)
+    )
+    assert result.returncode == 2
+    assert b"twice" in result.stderr
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("columns", ["²", "9" * 5000, "0", "-1", "x"])
+def test_any_value_of_columns_is_survived(logs: Logs, columns: str) -> None:
+    result = process("inspect", logs.good, environment={"COLUMNS": columns})
+    assert result.returncode == 0

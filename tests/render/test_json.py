@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,3 +33,10 @@ def test_numbers_that_are_none_and_half_characters_never_appear() -> None:
 def test_any_text_comes_back(document: dict[str, str]) -> None:
     keys = {key: text for key, text in document.items() if key.isprintable()}
     assert json.loads(render(keys, Options())) == keys
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u2060", "\ufff9", "\U000e0041", "\u202e"])
+def test_what_nobody_would_see_is_written_as_an_escape(hidden: str) -> None:
+    text = render({"a": f"b{hidden}c"}, Options())
+    assert text.isascii()
+    assert json.loads(text) == {"a": f"b{hidden}c"}

@@ -60,6 +60,7 @@ def test_everything_when_verbose(heavy_document: dict[str, Any]) -> None:
     [
         ("a|b <img> &amp; [x](y) *z* $1$", r"a\|b \<img\> \&amp; \[x\](y) \*z\* \$1\$"),
         ("@team see #12 and GH-3 and !4", "@\u200bteam see #\u200b12 and GH-\u200b3 and !\u200b4"),
+        ("https://evil.example WWW.x.io", "https:\u200b//evil.example WWW\u200b.x.io"),
         ("max_num_seqs __init__.py `x`", r"max_num_seqs \_\_init\_\_.py \`x\`"),
         ("# no heading", r"\# no heading"),
         ("- no list", r"\- no list"),

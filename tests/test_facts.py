@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from logdiff.extract.observations import Observations
-from logdiff.facts import derive
+from logdiff.facts import derive, engine
 from logdiff.redact import fingerprint
 from tests.reasoning import HEAD, facts_of, holds_at_least, run_of, text
 
@@ -364,3 +364,17 @@ def test_numbers_that_are_none_do_no_harm(line: str) -> None:
     facts = run_of(HEAD + text(namespace, line)).facts
     assert "9" * 100 not in json.dumps(facts["kv"])
     assert "9" * 100 not in json.dumps([facts["nan"], facts["thread_reduction"]])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"name": "HF_TOKEN", "value": "plainsecret"}],
+        ["--api-key", "plainsecret"],
+        [("Authorization", "Basic plainsecret")],
+    ],
+)
+def test_a_secret_inside_a_structured_argument_is_masked(value: object) -> None:
+    shown = str(engine._harmless("env", value))
+    assert "plainsecret" not in shown
+    assert "***" in shown

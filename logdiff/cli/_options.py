@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from logdiff.cli import _streams
 from logdiff.errors import UsageError
 from logdiff.model import SEVERITIES
 from logdiff.render import FORMATS
@@ -118,14 +119,11 @@ def emit(produce: Callable[[Any, Options], str], output: Output, inputs: Sequenc
         inputs: the files that were read; none of them is ever written over.
 
     Raises:
-        UsageError: a file cannot be written, or is one of those that are read.
+        UsageError: a file cannot be written, is one of those that are read, or is given twice.
     """
     from logdiff import render
 
-    real = [os.path.realpath(path) for path in output.paths]
-    if twice := next((path for path in real if real.count(path) > 1), None):
-        given = output.paths[real.index(twice)]
-        raise UsageError(f"{given}: is given to -o twice", "Name a file of its own for each.")
+    _refuse_overwriting(output.paths, inputs)
     for name, path in _pairs(output.formats, output.paths):
         colored = _colored(output.color, path)
         options = render.Options(_width(path), colored, output.verbose)
@@ -133,7 +131,7 @@ def emit(produce: Callable[[Any, Options], str], output: Output, inputs: Sequenc
         if path is None:
             _print(text)
         else:
-            _write(path, text, inputs)
+            _write(path, text)
 
 
 def _pairs(formats: Sequence[str], outputs: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -172,32 +170,45 @@ def _print(text: str) -> None:
         from logdiff.render.text import ascii_fallback
 
         data = ascii_fallback(text).encode(encoding, "backslashreplace")
-    try:
-        sys.stdout.flush()
-        rest = memoryview(data)
-        while rest:
-            # Where Python is told not to buffer, a pipe may take less than it is offered.
-            rest = rest[sys.stdout.buffer.write(rest) :]
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        message = f"the result cannot be written: {error.strerror or error}"
-        raise UsageError(message, "Write it to a file with -o, or free some space.") from None
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
-def _write(path: str, text: str, inputs: Sequence[str]) -> None:
-    """Write a file whole or not at all; a link stays, and what it leads to is written."""
-    for source in inputs:
-        if source != "-" and os.path.exists(path) and os.path.samefile(path, source):
+def _refuse_overwriting(paths: Sequence[str], inputs: Sequence[str]) -> None:
+    """Refuse files that are read, or that two results would be written to."""
+    targets = set()
+    for path in paths:
+        if _is_special(path):
+            continue
+        if any(_is_same(path, 0 if source == "-" else source) for source in inputs):
             raise UsageError(f"{path}: is a log that is being read; it is not overwritten")
-    target = os.path.realpath(path)
+        target = os.path.realpath(path)
+        if target in targets:
+            raise UsageError(f"{path}: is given to -o twice", "Name a file of its own for each.")
+        targets.add(target)
+
+
+def _is_same(path: str, other: str | int) -> bool:
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "w", encoding="utf-8", newline="\n") as file:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
+def _is_special(path: str) -> bool:
+    """Whether a path is there but is no file that could be replaced: a device, pipe or folder."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _write(path: str, text: str) -> None:
+    """Write a file whole or not at all; a link stays, and what it leads to is written."""
+    try:
+        if _is_special(path):
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         else:
-            _replace(target, text)
+            _replace(os.path.realpath(path), text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
 
@@ -206,25 +217,31 @@ def _replace(target: str, text: str) -> None:
     """Write beside the file under a name nobody can foresee, then take its place."""
     import tempfile
 
+    mode = _mode(target)
     folder, name = os.path.split(target)
-    descriptor, temporary = tempfile.mkstemp(".tmp", f"{name[:100]}.", folder)
+    descriptor, temporary = tempfile.mkstemp(".tmp", f"{name[:50]}.", folder)
+    _streams.unfinished.add(temporary)
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            if os.chmod in os.supports_fd:
+                os.chmod(descriptor, mode)
             file.write(text)
-        os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
+    finally:
+        _streams.unfinished.discard(temporary)
 
 
 def _mode(target: str) -> int:
     """The permissions of a file that is there, or those that a new one gets."""
-    if os.path.exists(target):
-        return os.stat(target).st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    try:
+        return os.stat(target).st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
 def progress() -> Callable[[str, int, int], None] | None:

@@ -189,17 +189,124 @@ def test_internal_error(
     assert "Traceback" not in result.err
 
 
-def test_the_reader_of_the_output_goes_away(logs: Logs) -> None:
-    line = f'"{sys.executable}" -c "from logdiff.cli import main; main()" diagnose "{logs.bad}" -v'
+# Standard streams that are closed, full, small or slow
+
+BUG_FREE = (b"Traceback", b"internal error", b"ignored")
+WRITERS = ("--version", "-V", "--help", "rules list", "rules check", "schema report",
+           "diagnose --help", "diagnose {bad} -v", "inspect {bad}",
+           "compare {good} {bad} -f json")  # fmt: skip
+unix_only = pytest.mark.skipif(os.name != "posix", reason="needs a shell and its devices")
+
+
+def shell(logs: Logs, line: str, streams: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the program in a shell, which closes streams and sends them elsewhere."""
+    program = f'"{sys.executable}" -m logdiff {line.format(good=logs.good, bad=logs.bad)}'
     result = subprocess.run(
-        f"for n in 1 2 3; do {line} | head -c 1; done;"
-        f' "{sys.executable}" -c "from logdiff.cli import main; main()" schema report | head -1',
-        shell=True,
-        executable="/bin/bash",
-        capture_output=True,
-        check=False,
+        ["bash", "-c", f"set -o pipefail; {program} {streams}"], capture_output=True, check=False
     )
-    assert result.stderr == b""
+    assert not any(word in result.stdout + result.stderr for word in BUG_FREE)
+    return result
+
+
+@unix_only
+@pytest.mark.parametrize("line", WRITERS)
+@pytest.mark.parametrize(
+    ("streams", "status", "message"),
+    [
+        (">&-", 2, b"standard output cannot be written: it is closed"),
+        (">/dev/full", 2, b"standard output cannot be written: No space left on device"),
+        (">&- 2>&-", 2, b""),
+        (">/dev/full 2>/dev/full", 2, b""),
+        ("| true", 141, b""),
+    ],
+)
+def test_standard_output_that_takes_nothing(
+    logs: Logs, line: str, streams: str, status: int, message: bytes
+) -> None:
+    result = shell(logs, line, streams)
+    assert (result.returncode, result.stdout) == (status, b"")
+    assert result.stderr.count(b"logdiff: ") == bool(message)
+    assert message in result.stderr
+
+
+@unix_only
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
+def test_standard_error_that_takes_nothing(logs: Logs, streams: str) -> None:
+    for line in WRITERS:
+        result = shell(logs, line, streams)
+        assert result.returncode == 0
+        assert result.stdout
+    for line in ("", "nonsense", "diagnose /no/such.log", "diagnose {bad} --no-such-option"):
+        result = shell(logs, line, streams)
+        assert (result.returncode, result.stdout) == (2, b"")
+    assert shell(logs, "diagnose {bad} --fail-on high", streams).returncode == 1
+
+
+@unix_only
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_is_whole_or_refused(logs: Logs, unbuffered: str) -> None:
+    environment = {"PYTHONUNBUFFERED": unbuffered}
+    for line in ("schema report", "compare {good} {bad} -f json"):
+        whole = shell(logs, line, "").stdout
+        arguments = line.format(good=logs.good, bad=logs.bad).split()
+        assert len(whole) > 3000
+        assert process(*arguments, environment=environment).stdout == whole
+        # A disk that becomes full in the midst of it: the first write is a short one.
+        target = logs.folder / "out"
+        limited = subprocess.run(
+            ["bash", "-c", f'ulimit -f 2; "$0" -m logdiff "$@" >> "{target}"',
+             sys.executable, *arguments],
+            env={**os.environ, **environment},
+            capture_output=True,
+            check=False,
+        )  # fmt: skip
+        assert limited.returncode == 2
+        assert limited.stderr.count(b"logdiff: ") == 1
+        assert b"File too large" in limited.stderr
+        target.unlink()
+
+
+@unix_only
+def test_a_slow_reader_that_made_the_pipe_non_blocking() -> None:
+    line = ["schema", "report"]
+    whole = process(*line).stdout
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    os.write(theirs, b"x" * 65_536)
+    with subprocess.Popen(
+        [sys.executable, "-m", "logdiff", *line], stdout=theirs, stderr=subprocess.PIPE
+    ) as running, open(ours, "rb") as reader:  # fmt: skip
+        os.close(theirs)
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(1)
+        assert reader.read() == b"x" * 65_536 + whole
+        assert running.wait() == 0
+
+
+@unix_only
+@pytest.mark.parametrize("moment", ["click", "enum", "logdiff.errors", "logdiff.render.text"])
+def test_interrupted_in_the_midst_of_an_import(logs: Logs, moment: str) -> None:
+    # What a class attribute raises becomes a RuntimeError, what a destructor raises is ignored.
+    code = f"""
+import os, signal, sys
+from logdiff.cli import main
+class Interrupting:
+    def __set_name__(self, owner, name): os.kill(os.getpid(), signal.SIGINT)
+    def __del__(self): os.kill(os.getpid(), signal.SIGINT)
+class Finder:
+    def find_spec(self, name, *_):
+        if name == {moment!r}:
+            Interrupting()
+            class _: attribute = Interrupting()
+sys.meta_path.insert(0, Finder())
+sys.modules.pop({moment!r}, None)
+main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code, "diagnose", logs.bad], capture_output=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (130, b"")
+    assert result.stderr == b"\nlogdiff: interrupted\n"
 
 
 # Messages
@@ -275,15 +382,17 @@ def test_version(capsys: pytest.CaptureFixture[str], option: str) -> None:
 
 def test_the_version_loads_nothing() -> None:
     code = (
-        "import sys; sys.argv = ['logdiff', '--version']; from logdiff.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: print(*sorted(n for n in sys.modules if n.startswith('logdiff')"
-        " or n in ('click', 'pydantic', 'yaml')))"
+        "import os, sys; sys.argv = ['logdiff', '--version']; from logdiff.cli import main\n"
+        "os._exit = lambda status: print(*sorted(n for n in sys.modules"
+        " if n.startswith('logdiff') or n in ('click', 'pydantic', 'yaml', 'signal', 're')))\n"
+        "main()"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True
     )
-    assert result.stdout.splitlines()[1] == "logdiff logdiff.cli logdiff.version"
+    assert result.stdout.splitlines()[1] == (
+        "logdiff logdiff.cli logdiff.cli._streams logdiff.errors logdiff.version"
+    )
 
 
 def test_a_report_loads_no_compiler(logs: Logs) -> None:
@@ -381,6 +490,124 @@ def test_what_cannot_be_written(
     assert not list(logs.folder.rglob("*.tmp"))
 
 
+@unix_only
+def test_a_full_disk_leaves_the_file_as_it_was(logs: Logs) -> None:
+    target = logs.folder / "r.json"
+    target.write_text("before")
+    result = subprocess.run(
+        ["bash", "-c", 'ulimit -f 1; "$0" -m logdiff "$@"',
+         sys.executable, "diagnose", logs.bad, "-o", str(target)],
+        capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr == f"logdiff: {target}: cannot be written: File too large\n".encode()
+    assert target.read_text() == "before"
+    assert not list(logs.folder.rglob("*.tmp"))
+
+
+@unix_only
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_file_keeps_its_mode(logs: Logs, capsys: pytest.CaptureFixture[str], mode: int) -> None:
+    target = logs.folder / "r.json"
+    target.touch()
+    target.chmod(mode)
+    assert command(capsys, "diagnose", logs.bad, "-o", target).status == 0
+    assert target.stat().st_mode & 0o7777 == mode
+    assert target.stat().st_size
+
+
+@unix_only
+def test_a_new_file_has_the_mode_that_is_usual(
+    logs: Logs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = logs.folder / "r.json"
+    usual = os.umask(0o027)
+    try:
+        command(capsys, "diagnose", logs.bad, "-o", target)
+    finally:
+        os.umask(usual)
+    assert target.stat().st_mode & 0o7777 == 0o640
+
+
+@unix_only
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_followed_and_stays(
+    logs: Logs, capsys: pytest.CaptureFixture[str], there: bool
+) -> None:
+    (logs.folder / "elsewhere").mkdir()
+    target = logs.folder / "elsewhere" / "r.json"
+    if there:
+        target.write_text("before")
+    link = logs.folder / "r.json"
+    link.symlink_to("elsewhere/r.json")
+    assert command(capsys, "diagnose", logs.bad, "-o", link).status == 0
+    assert link.is_symlink()
+    assert kind(target.read_text()) == "json"
+    assert not list(logs.folder.rglob("*.tmp"))
+
+
+@unix_only
+def test_a_link_to_itself_is_refused_and_stays(
+    logs: Logs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = logs.folder / "r.json"
+    link.symlink_to("r.json")
+    result = command(capsys, "diagnose", logs.bad, "-o", link)
+    assert result.status == 2
+    assert "cannot be written" in result.err
+    assert link.is_symlink()
+
+
+@unix_only
+def test_nothing_is_written_through_a_link_that_was_put_in_the_way(
+    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = logs.folder / "victim"
+    victim.write_text("before")
+    # Even if the name could be guessed.
+    names = iter(["guessed", "free"])
+    monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
+    for name in (f"r.json.{os.getpid()}.tmp", "r.json.guessed.tmp"):
+        (logs.folder / name).symlink_to(victim)
+    assert command(capsys, "diagnose", logs.bad, "-o", logs.folder / "r.json").status == 0
+    assert victim.read_text() == "before"
+    assert (logs.folder / "r.json.guessed.tmp").is_symlink()
+
+
+@pytest.mark.parametrize("second", ["r.json", "./r.json", "link.json"])
+def test_two_results_never_go_to_one_file(
+    logs: Logs,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    second: str,
+) -> None:
+    monkeypatch.chdir(logs.folder)
+    os.symlink("r.json", "link.json")
+    line = ["diagnose", logs.bad, "-o", "first.txt", "-o", "r.json", "-o", second]
+    result = command(capsys, *line)
+    assert (result.status, result.out) == (2, "")
+    assert f"{second}: is given to -o twice" in result.err
+    assert not list(logs.folder.glob("first.txt")) + list(logs.folder.glob("r.json"))
+    assert command(capsys, "diagnose", logs.bad, "-o", os.devnull, "-o", os.devnull).status == 0
+
+
+@unix_only
+def test_a_result_may_go_to_a_pipe(logs: Logs) -> None:
+    whole = shell(logs, "diagnose {bad} -f json", "").stdout
+    assert shell(logs, "diagnose {bad} -f json -o /dev/fd/1", "| cat").stdout == whole
+    assert shell(logs, "diagnose {bad} -f json -o", ">(cat)").stdout == whole
+
+
+@unix_only
+def test_the_log_on_standard_input_is_not_written_over(logs: Logs) -> None:
+    before = (logs.folder / "bad.log").read_bytes()
+    result = shell(logs, "diagnose - -o {bad}", f"< {logs.bad}")
+    assert result.returncode == 2
+    assert b"not overwritten" in result.stderr
+    assert (logs.folder / "bad.log").read_bytes() == before
+
+
 def test_a_failing_report_is_written_all_the_same(
     logs: Logs, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -398,6 +625,21 @@ def test_standard_input(logs: Logs) -> None:
         assert result.returncode == 0, result.stderr
         assert b"<stdin>" in result.stdout
         json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(range(256)) * 20, b"\x1f\x8b\x08\x00zz",
+                                     b"\xfd7zXZ\x00", b"\xff\xfea\x00"])  # fmt: skip
+def test_a_log_that_cannot_be_read_is_named_once(
+    logs: Logs, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    path = logs.folder / "x.gz"
+    path.write_bytes(content)
+    for line in (["diagnose", path], ["inspect", path], ["compare", logs.good, path],
+                 ["compare", path, path]):  # fmt: skip
+        for format_name in FORMATS:
+            result = command(capsys, *line, "-f", format_name)
+            assert result.status == 3
+            assert not re.search(r"x\.gz\W+x\.gz: ", result.out + result.err)
 
 
 def test_standard_input_is_not_to_be_read_again(logs: Logs) -> None:
@@ -470,10 +712,14 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
         assert result.stdout.decode()
 
 
-@pytest.mark.parametrize("width", ["20", "80", "200", "nonsense", "0"])
+@pytest.mark.parametrize(
+    "width", ["20", "80", "200", "nonsense", "0", "-5", "²", "٣", "9" * 5000, "1_0", "99999"]
+)
 def test_any_width(logs: Logs, width: str) -> None:
-    result = process("compare", logs.good, logs.bad, environment={"COLUMNS": width})
-    assert (result.returncode, result.stderr) == (0, b"")
+    for line in (["compare", logs.good, logs.bad], ["--help"]):
+        result = process(*line, environment={"COLUMNS": width})
+        assert (result.returncode, result.stderr) == (0, b"")
+        assert max(map(len, result.stdout.decode().splitlines())) <= 120
 
 
 def test_json_is_as_its_schema_says(logs: Logs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -575,32 +821,3 @@ def test_the_status_of_several_sections_is_the_worst(
 
 def test_text_helper() -> None:
     assert text("a", "b") == "a\nb\n"
-
-
-def test_a_link_is_written_through_and_permissions_stay(logs: Logs, tmp_path: Path) -> None:
-    target, link = tmp_path / "real.txt", tmp_path / "link.txt"
-    target.write_text("old")
-    target.chmod(0o640)
-    link.symlink_to(target)
-    result = process("inspect", logs.good, "-o", str(link))
-    assert result.returncode == 0
-    assert link.is_symlink()
-    assert target.read_text() != "old"
-    assert target.stat().st_mode & 0o777 == 0o640
-    assert sorted(path.name for path in tmp_path.glob("*.tmp")) == []
-
-
-def test_two_results_into_one_file_are_refused(logs: Logs, tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
-    result = process(
-        "inspect", logs.good, "-f", "json", "-o", str(path), "-f", "text", "-o", str(path)
-    )
-    assert result.returncode == 2
-    assert b"twice" in result.stderr
-    assert not path.exists()
-
-
-@pytest.mark.parametrize("columns", ["²", "9" * 5000, "0", "-1", "x"])
-def test_any_value_of_columns_is_survived(logs: Logs, columns: str) -> None:
-    result = process("inspect", logs.good, environment={"COLUMNS": columns})
-    assert result.returncode == 0

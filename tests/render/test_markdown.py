@@ -61,6 +61,11 @@ def test_everything_when_verbose(heavy_document: dict[str, Any]) -> None:
         ("a|b <img> &amp; [x](y) *z* $1$", r"a\|b \<img\> \&amp; \[x\](y) \*z\* \$1\$"),
         ("@team see #12 and GH-3 and !4", "@\u200bteam see #\u200b12 and GH-\u200b3 and !\u200b4"),
         ("https://evil.example WWW.x.io", "https:\u200b//evil.example WWW\u200b.x.io"),
+        ("see HTTPS://a.example/?b", "see HTTPS:\u200b//a.example/?b"),
+        (
+            "www.a.example ftp://b c@d.example",
+            "www\u200b.a.example ftp:\u200b//b c@\u200bd.example",
+        ),
         ("max_num_seqs __init__.py `x`", r"max_num_seqs \_\_init\_\_.py \`x\`"),
         ("# no heading", r"\# no heading"),
         ("- no list", r"\- no list"),
@@ -70,6 +75,16 @@ def test_everything_when_verbose(heavy_document: dict[str, Any]) -> None:
 )
 def test_prose_means_itself(text: str, expected: str) -> None:
     assert prose(text) == expected
+
+
+def test_a_link_in_a_log_is_no_link_in_a_summary() -> None:
+    text = "failed: get https://evil.example/x or www.evil.example now"
+    document = build(report_saying(text), lambda run, _: Place(run.role, text, 1, 1, (), text))
+    for verbose in (0, 1):
+        shown = render(document, Options(verbose=verbose))
+        assert "evil.example" in shown
+        live = re.sub(r"(`+).*?\1", "", shown, flags=re.DOTALL)
+        assert not re.search(r"https?://|www\.", live)
 
 
 def test_code_holds_any_backticks() -> None:

@@ -14,6 +14,7 @@ import re
 from typing import NamedTuple
 
 from logdiff.patterns import compiled
+from logdiff.redact import redact
 
 Span = tuple[int, int]
 
@@ -144,7 +145,7 @@ def worker_name(tag: bytes) -> str:
     name, _, _ = strip_escapes(tag).partition(b" pid=")
     if name == b"VllmWorkerProcess" or (b"Ray" in name and not _RANKED.search(name)):
         name = strip_escapes(tag)
-    return name.decode("utf-8", "replace")
+    return redact(name.decode("utf-8", "replace"))
 
 
 def own_words(message: bytes) -> bytes:

@@ -26,18 +26,26 @@ _PREFIX_LIMIT = 64
 """Characters in front of the secret part of a name that are looked at."""
 
 _CORE = (
-    r"(?:(?i:api[ _-]?keys?|access[ _-]?keys?(?:[ _-]?id)?|secret(?:[ _-]?keys?)?"
-    r"|private[_-]?keys?|passw(?:or)?ds?|passphrase|authorization)"
+    r"(?:(?i:api[ _-]?keys?|access[ _-]?keys?(?:[ _-]?id)?|secrets?(?:[ _-]?keys?)?"
+    r"|(?:account|auth|encryption|licen[cs]e|master|private|session|signing|ssh)[_-]?keys?"
+    r"|(?<!/etc/)passw(?:or)?ds?|passphrase|passcode|authorization|密码|密钥|口令|访问令牌)"
+    # The shell's own PWD is a folder; what is called so in lower case or as a part is not.
+    r"|(?<=[_-])(?i:pwd)|(?<![A-Za-z_-])pwd"
+    # These are words of sentences too ("auth: failed"), so only pairs that a program prints count.
+    r"|(?<![A-Za-z0-9])(?i:auth|(?<!allow[_-])credentials?|cookies?)(?=\\*[\"']|[ \t]?=|\Z)"
     # In front of "token" a word must end, or "detoken: 5" would be one; camel case ends it too.
     r"|(?<![A-Za-z0-9])(?i:token)|(?<=[a-z0-9])T(?i:oken))"
 )
-_NAME_HINTS = ("key", "token", "secret", "passw", "passphrase", "authorization")
+_NAME_HINTS = (
+    "key", "token", "secret", "passw", "passphrase", "passcode", "auth", "credential", "cookie",
+    "pwd", "密", "口令", "令牌",
+)  # fmt: skip
 """One of these is in whatever ``_CORE`` matches."""
 
 _SPACE = r"[ \t]{0,64}+"
 _NAME_END = r"\\*+[\"']?+"
 _ANNOTATION = rf":{_SPACE}(?:str|bytes|Optional\[str\]|str ?\| ?None){_SPACE}=(?!=)"
-_ASSIGNMENT = rf"{_NAME_END}{_SPACE}(?:{_ANNOTATION}|=>|:=|=(?!=)|:(?![:=])){_SPACE}"
+_ASSIGNMENT = rf"{_NAME_END}{_SPACE}(?:{_ANNOTATION}|=>|:=|=(?!=)|:(?![:=])|：){_SPACE}"
 # An environment in Kubernetes' form: name: HF_TOKEN, value: …, on one line or on two.
 _VALUE_KEY = (
     rf"{_NAME_END}\s{{0,64}}+,?+\s{{0,64}}+[\"']?+(?i:value)\b{_NAME_END}{_SPACE}[:=]{_SPACE}"
@@ -47,13 +55,16 @@ _ARGUMENT = rf"{_NAME_END}(?:,\s{{0,64}}+|\s{{1,64}}+(?:-\s{{1,8}}+)?)"
 _NAMED = compiled(rf"(?P<name>{_CORE})(?:{_ASSIGNMENT}|{_VALUE_KEY}|(?P<argument>{_ARGUMENT}))")
 
 _SCHEME = r"(?i:bearer|basic|digest|negotiate|token|apikey)[ \t]{1,8}+"
-_QUOTED = r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
 _ESCAPED_QUOTED = r"\\++[\"'](?:[^\"'\\\n]|\\++[^\"'\\\n])*+"
-_LIST = r"[\[(](?:\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[^\])'\"\n])*+"
+_STRING = r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
+_LIST = (
+    rf"[\[(](?:{_STRING}|[^\])'\"\n])*+"
+    rf"|\{{(?=[ \t]{{0,8}}[\"'])(?:{_STRING}|[^}}'\"\n])*+"
+)
 # Punctuation belongs to an unquoted value, unless it ends the value or another name follows it.
 _BARE = r"(?:[^\s,;&\"'\[({<]|[\[({<](?![\s\"'])|[,;&](?!\s|$|[\"']|[\w.-]++[=:]))++"
 _VALUE = compiled(
-    rf"(?P<quoted>(?:[\w.]++\()?+[bBrRuUfF]{{0,2}}(?:{_QUOTED})|{_ESCAPED_QUOTED})"
+    rf"(?P<quoted>(?:[\w.]++\()?+[bBrRuUfF]{{0,2}}(?:{_STRING})|{_ESCAPED_QUOTED})"
     rf"|(?P<list>{_LIST})"
     r"|(?P<placeholder><[^<>\n]{0,200}+>+)"
     rf"|(?P<bare>(?:{_SCHEME})?{_BARE})"
@@ -76,6 +87,7 @@ _HARMLESS_VALUE = compiled(
     # A reference to a secret, which a fix must be able to show.
     r"|\$[A-Z_][A-Z0-9_]*|\$\{\w+(?::-)?\}?|\$\(.*|\{\w*\}?"
     r"|str|int|bool|bytes|string|Optional\[\w+"  # a type, in a line of source code
+    r"|无|空|(?:未|已)(?:设置|配置)"
 )
 _TOKEN_NUMBER = compiled(r"[+-]?\d{1,7}(?:\.\d+)?%?")
 """The id of a token or a figure about tokens; vocabularies have fewer than 10^7 of them."""
@@ -107,6 +119,16 @@ _BEARER = (
     r"\b(?P<scheme>(?i:bearer)[ \t]{1,8}+)"
     r"(?!(?i:realm=|(?:tokens?|auth|authentication|authorization|scheme|format)(?![\w.~+/=-])))"
     r"[\w.~+/=-]{4,}+"
+)
+# What signs a request, in the address that it goes to; chat rooms take messages at secret ones.
+_URL_QUERY = (
+    r"(?P<name>[?&](?i:key|sig|signature|x-(?:amz|goog)-(?:signature|credential))=)"
+    r"[^\s&\"'<>#]{8,}+"
+)
+_WEBHOOK = r"(?P<place>//hooks\.slack\.com/services/|/bot/v2/hook/)[\w/-]{8,}+"
+_COOKIES = (
+    r"(?P<name>\b(?i:cookie)\\*[\"']?+[ \t]{0,4}+[:,][ \t]{0,4}+b?+\\*[\"']?+)"
+    r"[\w.-]{1,64}+=[^\r\n\"'\\]*+"
 )
 _SHAPES = (
     r"(?<![\w-])(?:"
@@ -146,7 +168,13 @@ def redact(text: str) -> str:
     if "://" in text:
         text = compiled(_URL_PAIR).sub(f"://{MASK}:{MASK}@", text)
         text = compiled(_URL_ALONE).sub(f"://{MASK}@", text)
+    if "?" in text:
+        text = compiled(_URL_QUERY).sub(rf"\g<name>{MASK}", text)
+    if "/hook" in text:
+        text = compiled(_WEBHOOK).sub(rf"\g<place>{MASK}", text)
     lowered = text.lower()
+    if "cookie" in lowered:
+        text = compiled(_COOKIES).sub(rf"\g<name>{MASK}", text)
     if any(hint in lowered for hint in _NAME_HINTS):  # most lines have none; the rest is slower
         text = _redact_named(text)
     if "bearer" in lowered:
@@ -223,11 +251,12 @@ def _redacted_string(name: re.Match[str], text: str) -> str:
 
 
 def _redacted_list(name: re.Match[str], text: str) -> str:
-    """Replace each string of a list, or all of it where nothing in it is quoted."""
+    """Replace each string of a list or dictionary, or all of it where nothing is quoted."""
 
     def replaced(item: re.Match[str]) -> str:
         secret = item["single"] if item["double"] is None else item["double"]
-        if _is_harmless(name, secret):
+        is_key = text[0] == "{" and text[item.end() : item.end() + 8].lstrip().startswith(":")
+        if is_key or _is_harmless(name, secret):
             return item[0]
         quote = item[0][0]
         return quote + MASK + (quote if item.end() > item.end(item.lastgroup or 0) else "")
@@ -243,6 +272,8 @@ def _is_harmless(name: re.Match[str], value: str) -> bool:
     """Whether a value cannot be a secret, going by itself."""
     if _HARMLESS_VALUE.fullmatch(value):
         return True
+    if name["name"] == "pwd":
+        return value.startswith("/")
     return name["name"].lower() == "token" and _TOKEN_NUMBER.fullmatch(value) is not None
 
 

@@ -46,6 +46,31 @@ REPLACED = [
     ("ENV API_KEY Xq7", "ENV API_KEY ***"),
     ("- name: HF_TOKEN\n  value: Xq7", "- name: HF_TOKEN\n  value: ***"),
     ('{"name": "HF_TOKEN", "value": "Xq7"}', '{"name": "HF_TOKEN", "value": "***"}'),
+    # other words for the same thing
+    ("secrets=['Xq7'], n=1", "secrets=['***'], n=1"),
+    ("AccountKey=Xq7==;EndpointSuffix=a", "AccountKey=***;EndpointSuffix=a"),
+    ("signing_key: Xq7", "signing_key: ***"),
+    ("DB_PWD=Xq7 db-pwd: Xq7 pwd=Xq7", "DB_PWD=*** db-pwd: *** pwd=***"),
+    ("passcode: Xq7", "passcode: ***"),
+    ("//registry.example/:_auth=Xq7", "//registry.example/:_auth=***"),
+    ('{"auths": {"h": {"auth": "dXNlcjpw"}}}', '{"auths": {"h": {"auth": "***"}}}'),
+    ("credentials='Xq7' --credential=Xq7", "credentials='***' --credential=***"),
+    ("密码：Xq7，下一个", "密码：***"),
+    ("密钥: Xq7 x", "密钥: *** x"),
+    # a request's
+    ("Cookie: a=Xq7; sid=Yq8", "Cookie: ***"),
+    ("'Set-Cookie': 'sid=Xq7; Path=/', 'n': 1", "'Set-Cookie': '***', 'n': 1"),
+    ("(b'cookie', b'sid=Xq7'), 1", "(b'cookie', b'***'), 1"),
+    ("cookies={'sid': 'Xq7'}", "cookies={'sid': '***'}"),
+    (
+        "https://a.example/m?X-Amz-Credential=AKID12345%2F20&X-Amz-Signature=0123456789&n=1",
+        "https://a.example/m?X-Amz-Credential=***&X-Amz-Signature=***&n=1",
+    ),
+    ("https://a.example/send?key=0f1e2d3c-aaaa", "https://a.example/send?key=***"),
+    ("https://a.example/bot/v2/hook/0f1e-2d3c", "https://a.example/bot/v2/hook/***"),
+    ("https://hooks.slack.com/services/T0/B0/xyz", "https://hooks.slack.com/services/***"),
+    # structures
+    ("secret={'user': 'Xq7', 'n': 1} x", "secret={'user': '***', 'n': 1} x"),
     # a log that was cut off
     ("Namespace(api_key='Xq7 and mo", "Namespace(api_key='***"),
     ("api_key=['Xq7', 'Yq", "api_key=['***', '***"),
@@ -113,6 +138,11 @@ KEPT = [
     "http://127.0.0.1:8000/v1 ssh://git@github.com/a https://host/a:b@c",
     "ssl_keyfile=None, key=value, keys: 5, monkey=1",
     "a keyword 'api_key' in a list, 'token', 'word'",
+    "PWD=/workspace OLDPWD=/ pwd=/workspace /etc/passwd: not found",
+    "auth: failed, author=me, credentials: not found, allow_credentials=False, cookies: off",
+    "GET /v1/models?key=1&sort=id, hooks: 3, cookie: no",
+    "密钥：未设置 最大令牌: 4096",
+    "password={password} secret: {}",
     "<function f at 0x7f00>, token=<function f at 0x7f00>",
 ]
 
@@ -139,6 +169,7 @@ HOSTILE = [
     'token="', 'token=\\"', 'token\\"', "--api-key ", "--api-key a1234567 ", "Bearer ", "sk-",
     "hf_", "eyJ", "eyJabcdefgh", "-----BEGIN PRIVATE KEY-----", "secret: <", "password={",
     "password=a,b", "password=a;", "('authorization',", "ENV ", "password=f(", "token=bearer ",
+    "cookie: a=", "cookie=", "?key=", "?sig=a&", "/bot/v2/hook/", "密码：", "secret={'", "pwd",
     "api_key\n", "x", "api_key value", "\\", '"', " ", "\t-", "github_pat_",
 ]  # fmt: skip
 
@@ -166,7 +197,7 @@ def test_a_secret_never_gets_through(template: str, secret: str) -> None:
 
 @given(st.text())
 def test_text_without_a_hint_stays(text: str) -> None:
-    hints = r"key|token|secret|passw|passphrase|authorization|bearer|://|-----|[-_]|[aA]"
+    hints = r"key|token|secret|passw|passphrase|bearer|://|-----|[-_]|[aA]|pwd|密|口令|cookie|[?]"
     if not re.search(hints, text.lower()):
         assert redact(text) == text
 
@@ -217,6 +248,11 @@ def test_fingerprints_compare_without_the_value() -> None:
         "client_secret",
         "AWS_SECRET_ACCESS_KEY",
         "Authorization",
+        "secrets",
+        "db_pwd",
+        "signing-key",
+        "credentials",
+        "auth",
         "x" * 1000 + "_api_key",
     ],
 )
@@ -237,6 +273,9 @@ def test_names_of_secrets(name: str) -> None:
         "ssl_keyfile",
         "api_key_file",
         "allow_credentials",
+        "PWD",
+        "author",
+        "auth_type",
         "key",
         "detoken",
     ],

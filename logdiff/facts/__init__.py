@@ -50,6 +50,7 @@ def _redacted(value: Any) -> Any:
     if isinstance(value, list):
         value[:] = map(_redacted, value)
     elif isinstance(value, dict):
-        for key, item in value.items():
-            value[key] = _redacted(item)
+        clean = {redact(key): _redacted(item) for key, item in value.items()}
+        value.clear()
+        value.update(clean)
     return value

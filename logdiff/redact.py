@@ -40,7 +40,10 @@ _NAME_HINTS = (
     "key", "token", "secret", "passw", "passphrase", "passcode", "auth", "credential", "cookie",
     "pwd", "密", "口令", "令牌",
 )  # fmt: skip
-"""One of these is in whatever ``_CORE`` matches."""
+"""One of these is in whatever ``_CORE`` matches, in lower case."""
+_NAME_HINT = compiled("|".join(_NAME_HINTS))
+_LONGEST_LEAD = 16
+"""Characters of ``_CORE`` in front of the hint, at most (``encryption_key``)."""
 
 _SPACE = r"[ \t]{0,64}+"
 _NAME_END = r"\\*+[\"']?+"
@@ -52,7 +55,9 @@ _VALUE_KEY = (
 )
 # Words of a command line, also when it is printed as a list or written as a YAML sequence.
 _ARGUMENT = rf"{_NAME_END}(?:,\s{{0,64}}+|\s{{1,64}}+(?:-\s{{1,8}}+)?)"
-_NAMED = compiled(rf"(?P<name>{_CORE})(?:{_ASSIGNMENT}|{_VALUE_KEY}|(?P<argument>{_ARGUMENT}))")
+_NAMED = compiled(
+    rf"(?s:.{{0,{_LONGEST_LEAD}}}?)(?P<name>{_CORE})(?:{_ASSIGNMENT}|{_VALUE_KEY}|(?P<argument>{_ARGUMENT}))"
+)
 
 _SCHEME = r"(?i:bearer|basic|digest|negotiate|token|apikey)[ \t]{1,8}+"
 _ESCAPED_QUOTED = r"\\++[\"'](?:[^\"'\\\n]|\\++[^\"'\\\n])*+"
@@ -175,11 +180,11 @@ def redact(text: str) -> str:
     lowered = text.lower()
     if "cookie" in lowered:
         text = compiled(_COOKIES).sub(rf"\g<name>{MASK}", text)
-    if any(hint in lowered for hint in _NAME_HINTS):  # most lines have none; the rest is slower
+    if any(map(lowered.__contains__, _NAME_HINTS)):  # most lines have none; the rest is slower
         text = _redact_named(text)
     if "bearer" in lowered:
         text = compiled(_BEARER).sub(rf"\g<scheme>{MASK}", text)
-    if any(hint in text for hint in _SHAPE_HINTS):
+    if any(map(text.__contains__, _SHAPE_HINTS)):
         text = compiled(_SHAPES).sub(MASK, text)
     return text
 
@@ -208,7 +213,8 @@ def _redact_named(text: str) -> str:
     """Replace the values of all names that mean a secret."""
     pieces: list[str] = []
     done = position = 0
-    while name := _NAMED.search(text, position):
+    lowered = _lowered(text)
+    while name := _next_name(text, lowered, position):
         position = name.end()
         # A value is only looked for where it will be used up, or hostile text could have one
         # long value read once for each of many names.
@@ -222,6 +228,23 @@ def _redact_named(text: str) -> str:
                 done = position = more.end()
     pieces.append(text[done:])
     return "".join(pieces)
+
+
+def _lowered(text: str) -> str:
+    """Return the text in lower case, each character at its place."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _next_name(text: str, lowered: str, position: int) -> re.Match[str] | None:
+    """Find the next name of a secret. Only near its hints: looking everywhere takes far longer."""
+    while hint := _NAME_HINT.search(lowered, position):
+        if name := _NAMED.match(text, max(position, hint.start() - _LONGEST_LEAD)):
+            return name
+        position = hint.end()
+    return None
 
 
 def _redacted_value(name: re.Match[str], value: re.Match[str]) -> str:

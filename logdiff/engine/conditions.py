@@ -9,7 +9,6 @@ Nothing of the source is executed as it was written.
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -101,7 +100,9 @@ def rewritten(expression: Expression, names: Names) -> ast.expr:
 
 def suggestion(word: str, known: Collection[str]) -> str:
     """Return ``; did you mean 'x'?`` for the nearest known word, or nothing."""
-    nearest = difflib.get_close_matches(word, known, n=1)
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(word, known, n=1)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""
 
 

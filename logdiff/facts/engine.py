@@ -104,8 +104,7 @@ def _set_single_worker(context: Context) -> None:
 
 def _set_sources(context: Context) -> None:
     lines: dict[str, str] = {}
-    for printed, places in context.seen.sources.items():
-        template = redact(printed)
+    for template, places in context.seen.sources.items():
         if not template:
             continue
         lines[template] = next(iter(places))

@@ -60,17 +60,18 @@ def build_inspection(logs: Iterable[tuple[Log, int | None]]) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Reduce a fact's value to what JSON can say; a number that is none becomes ``None``."""
-    if type(value) in _BARE:
-        return value
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        # Most items are bare: they are not worth a call each.
+        return {
+            str(key): item if type(item) in _BARE else plain(item) for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [item if type(item) in _BARE else plain(item) for item in value]
     if isinstance(value, (set, frozenset)):
         return sorted(map(plain, value))
     if isinstance(value, float):
         return value if -_INFINITY < value < _INFINITY else None
-    return value if isinstance(value, (int, str)) else str(value)
+    return value if value is None or isinstance(value, (int, str)) else str(value)
 
 
 class _Quoter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from logdiff import arguments
-from logdiff.model import STAGES, Difference, Evidence
+from logdiff.model import MESSAGES, STAGES, Difference, Evidence
 from logdiff.redact import MASK
 from logdiff.words import tokens
 
@@ -48,7 +48,11 @@ def differences(good: Run, bad: Run) -> list[Difference]:
     found = []
     comparable = _comparable_arguments(good, bad)
     for name in sorted({*good.facts, *bad.facts}):
-        if name in _NOT_COMPARED or (name.startswith("args.") and name[5:] not in comparable):
+        if (
+            name in _NOT_COMPARED
+            or name.startswith(MESSAGES)
+            or (name.startswith("args.") and name[5:] not in comparable)
+        ):
             continue
         for fact, left, right in _parts(name, good.facts.get(name), bad.facts.get(name)):
             if _of_any_start(left) != _of_any_start(right) and not _incomparable(fact, good, bad):

@@ -31,6 +31,9 @@ FixKind = Literal["config", "env", "patch", "package", "code", "infrastructure"]
 FixAction = Literal["set", "add", "remove", "restore", "stop-deploying"]
 Role = Literal["good", "bad"]
 
+MESSAGES = "messages."
+"""Before the name of a signal whose messages are a fact: lists, empty where there are none."""
+
 DRIVER = "driver"
 """Name of the worker that writes without a tag where others write with one (vLLM V0)."""
 

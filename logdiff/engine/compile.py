@@ -24,6 +24,7 @@ from logdiff.engine.ruleset import Rule, RuleFix, RuleSet, Signal
 from logdiff.engine.syntax import mentions
 from logdiff.engine.texts import compile_text
 from logdiff.errors import RuleError
+from logdiff.facts_table import FACTS
 from logdiff.model import CONFIDENCES, SAFETIES, SEVERITIES
 
 if TYPE_CHECKING:
@@ -102,9 +103,17 @@ def compile_sources(
             result.signals.extend(compiler.signals(source, source.model))
         else:
             rule_sources.append((source, source.model))
-            result.rules.extend(compiler.rule(source, source.model))
+    names = _names([*known.signals, *result.signals])
+    for source, model in rule_sources:
+        result.rules.extend(compiler.rule(source, model, names))
     _check_causes(rule_sources, {rule.id for rule in known.rules}, problems)
     return result
+
+
+def _names(signals: Iterable[Signal]) -> Names:
+    """Return what rules may name: the facts, and the messages of the signals that report them."""
+    messages = {signal.fact: signal.id for signal in signals if signal.reported}
+    return Names(facts={**FACTS, **messages})
 
 
 def _files_below(directory: str) -> Iterator[str]:
@@ -188,6 +197,9 @@ class _Compiler:
     ) -> Signal:
         analyses = list(self.patterns(source, path, model))
         self.check_fields(source, path, model, {g for _, a in analyses for g in a.groups})
+        if model.reported and model.keep != "groups":
+            message = "only messages that are kept in groups can be reported"
+            self.problems.append(source.problem((*path, "reported"), message))
         wordings = [_wording(pattern) for pattern in model.patterns]
         return Signal(
             id=model.id,
@@ -201,6 +213,7 @@ class _Compiler:
             patterns=tuple((text.encode(), a.literal, a.digit_sensitive) for text, a in analyses),
             fields=tuple(_field(name, shape) for name, shape in model.fields.items()),
             versions=tuple((wording.since, wording.until) for wording in wordings),
+            reported=model.reported,
         )
 
     def patterns(
@@ -229,11 +242,11 @@ class _Compiler:
             message = f"the group {name!r} of a pattern is no field"
             self.problems.append(source.problem((*path, "patterns"), message))
 
-    def rule(self, source: Source, model: schema.RuleFile) -> Iterator[Rule]:
+    def rule(self, source: Source, model: schema.RuleFile, names: Names) -> Iterator[Rule]:
         before = len(self.problems)
         self.check_file_name(source, "id", model.id)
         self.check_unique(source, ("id",), model.id, self.rule_ids)
-        compiled = _RuleCompiler(source, model, self.problems).rule()
+        compiled = _RuleCompiler(source, model, names, self.problems).rule()
         if len(self.problems) == before:
             yield compiled
 
@@ -253,12 +266,15 @@ class _Compiler:
 class _RuleCompiler:
     """Compiles the expressions and texts of one rule."""
 
-    def __init__(self, source: Source, model: schema.RuleFile, problems: list[Problem]) -> None:
+    def __init__(
+        self, source: Source, model: schema.RuleFile, names: Names, problems: list[Problem]
+    ) -> None:
         self.document = source.document
         self.model = model
         self.problems = problems
         bound = frozenset({"item"} if model.for_each is not None else ())
-        self.names = Names(variables=bound)
+        self.unbound = names
+        self.names = names._replace(variables=bound)
 
     def rule(self) -> Rule:
         model = self.model
@@ -274,7 +290,7 @@ class _RuleCompiler:
             about=model.about,
             needs=tuple(model.needs),
             when=when,
-            for_each=self.optional(("for_each",), model.for_each, Names()),
+            for_each=self.optional(("for_each",), model.for_each, self.unbound),
             filters=filters,
             subject=self.optional_text(("subject",), model.subject),
             topics=self.optional(("topics",), model.topics, self.names),

@@ -14,6 +14,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from logdiff import patterns, version
+from logdiff.model import MESSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(version.__file__))
 RULES_DIRECTORY = os.path.join(PACKAGE_DIRECTORY, "rules")
 
-_MAGIC = b"logdiff ruleset 3\n"
+_MAGIC = b"logdiff ruleset 4\n"
 """Starts a cache file; the number goes up when its layout changes."""
 _WITH_PATTERNS = (
     "logdiff.envelopes._unread",
@@ -61,6 +62,13 @@ class Signal(NamedTuple):
     """Name, type and unit."""
     versions: tuple[tuple[str | None, str | None], ...]
     """First and last engine version of each pattern."""
+    reported: bool = False
+    """Whether its messages are a fact of their own."""
+
+    @property
+    def fact(self) -> str:
+        """Name of the fact that its messages are."""
+        return MESSAGES + self.id.replace("-", "_")
 
 
 class RuleFix(NamedTuple):

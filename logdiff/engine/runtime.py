@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from logdiff.engine.functions import FUNCTIONS
 from logdiff.engine.values import UNKNOWN, Unknown, display, is_known, truth
-from logdiff.model import Entry
+from logdiff.model import MESSAGES, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -168,6 +168,8 @@ class Context:
     def _fact(self, root: str, name: str) -> Any:
         run = self._root(root)
         value = None if run is None else run.facts.get(name)
+        if value is None and run is not None and name.startswith(MESSAGES):
+            return []  # a message is either there or not
         if value is None:
             self._lacks(f"{root}.{name}")
         return value

@@ -103,6 +103,11 @@ class SignalModel(_Model):
         description="What is kept of repeated messages: one entry for each set of values, the "
         "values over time, or each message by itself.",
     )
+    reported: bool = Field(
+        default=False,
+        description="Whether the messages are entries of the fact messages.<id>, written with "
+        "underscores, for rules that need no more than them.",
+    )
     enters: Stage | None = Field(None, description="Stage that the run enters with the message.")
     completes: Stage | None = Field(None, description="Stage that the message completes.")
     level: list[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]] | None = Field(

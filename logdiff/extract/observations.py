@@ -204,6 +204,8 @@ class Observations:
         self.last_text_line = 0
         """The last line that is not blank."""
         self.groups: dict[str, dict[tuple[object, ...], Group]] = {}
+        self.reported: dict[str, Signal] = {}
+        """Signals that are facts of their own, in the order in which they were seen."""
         self.events: dict[str, list[Event]] = {}
         self.series: dict[str, Series] = {}
         self.entered: dict[str, Mark] = {}
@@ -242,6 +244,8 @@ class Observations:
         if group is None:
             if len(groups) >= GROUP_LIMIT:
                 return None
+            if signal.reported:
+                self.reported[signal.id] = signal
             group = groups[key] = Group(texts, place, level)
         return group
 

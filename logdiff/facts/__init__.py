@@ -13,6 +13,7 @@ from logdiff.facts.death import set_death
 from logdiff.facts.engine import set_engine
 from logdiff.facts.kernels import set_kernels
 from logdiff.facts.memory import set_memory
+from logdiff.facts.messages import set_messages
 from logdiff.facts.serving import set_serving
 from logdiff.facts.stages import set_stages
 from logdiff.redact import redact
@@ -36,6 +37,7 @@ def derive(observations: Observations, number: int) -> Life:
     set_memory(context)
     set_serving(context)
     set_death(context)
+    set_messages(context)
     facts = context.life.facts
     for name, value in facts.items():
         if name.partition(".")[0] not in _CLEAN:

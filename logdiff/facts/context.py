@@ -121,6 +121,14 @@ def integer(text: str | None) -> int | None:
         return None
 
 
+def real(text: str | None) -> float | None:
+    """A number that may have a fraction; ``None`` where the text is none."""
+    try:
+        return float(text.replace(",", "")) if text else None
+    except ValueError:
+        return None
+
+
 def texts(groups: Iterable[Group], field: str) -> set[str]:
     """What a field is in some groups, where it is there."""
     return {text for group in groups if (text := group.texts.get(field))}

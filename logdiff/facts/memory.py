@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from logdiff.facts.context import integer, iso
+from logdiff.facts.context import integer, iso, real
 from logdiff.model import Entry, Evidence
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def _set_kv(context: Context) -> None:
         "cpu_blocks": integer(printed.get("cpu_blocks")),
         "block_size": block_size,
         "capacity_tokens": capacity,
-        "concurrency": _real(printed.get("concurrency")),
+        "concurrency": real(printed.get("concurrency")),
         "required_tokens": integer(printed.get("required")),
-        "available_gib": _real(printed.get("gib")),
+        "available_gib": real(printed.get("gib")),
     }
     context.set("kv", value, context.proofs(groups))
 
@@ -116,17 +116,10 @@ def _oom(context: Context, device: int | None, events: list[Event]) -> Entry:
     return Entry(values, proof, stage)
 
 
-def _real(text: str | None) -> float | None:
-    try:
-        return float(text.replace(",", "")) if text else None
-    except ValueError:
-        return None
-
-
 def _mib(text: str | None) -> float | None:
     """An amount as torch prints it (``1.43 GiB``, ``112.00 MiB``), in MiB."""
     number, _, unit = (text or "").partition(" ")
-    value = _real(number)
+    value = real(number)
     return round(value * _MIB[unit], 4) if value is not None and unit in _MIB else None
 
 

@@ -56,11 +56,15 @@ def in_order(findings: list[Finding]) -> list[Finding]:
     for finding in findings:
         _weigh(finding, by_id, weights)
 
+    of_good = {(finding.rule, finding.subject) for finding in findings if finding.run == "good"}
+
     def importance(finding: Finding) -> tuple[object, ...]:
         return (
             finding.run == "good",
             weights[finding.id],
             SEVERITIES.index(finding.severity),
+            # What the known-good run shows too tells nothing of the bad one.
+            finding.severity == "info" and (finding.rule, finding.subject) in of_good,
             CONFIDENCES.index(finding.confidence),
             finding.first_line,
             finding.id,

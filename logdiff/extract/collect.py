@@ -201,29 +201,40 @@ def _follow_traceback(
     elif part.role == traceback.FRAME:
         life.tracebacks.frame(writer, _frame(part, line))
     elif part.role in (traceback.EXCEPTION, traceback.CANDIDATE):
+        message, explained = _message(batch, index, writer, part)
         return life.tracebacks.end(
             writer,
             records.cut(line, part.first).decode("utf-8", "replace"),
-            _message(batch, index, writer, part),
-            mark,
+            message,
+            (mark, batch.mark(explained) if explained else None),
             batch.time(index),
             sure=part.role == traceback.EXCEPTION,
         )
     return None
 
 
-def _message(batch: Batch, index: int, writer: traceback.Writer, part: traceback.Part) -> str:
-    """What an exception says, in its own line and, where that only announces it, below."""
+def _message(
+    batch: Batch, index: int, writer: traceback.Writer, part: traceback.Part
+) -> tuple[str, int | None]:
+    """What an exception says, in its own line and, where that only announces it, below.
+
+    Returns:
+        The message, and the index of the line below that completes it.
+    """
     printed = records.cut(batch.lines[index], part.second)[:_LONGEST_FIELD]
     message = printed.decode("utf-8", "replace").strip()
     if not traceback.announces(message):
-        return message
+        return message, None
     for below in range(index + 1, min(index + 1 + traceback.EXPLANATION_LINES, len(batch))):
         line, shape = batch.lines[below], batch.shapes[below]
-        text = records.cut(line, shape.message).decode("utf-8", "replace")
-        if text.startswith("  ") and writer == _writer(line, shape):
-            return f"{message}: {text.strip()[:_LONGEST_FIELD]}"
-    return message
+        text = records.cut(line, shape.message).decode("utf-8", "replace")[:_LONGEST_FIELD]
+        if writer != _writer(line, shape):
+            continue
+        if text.startswith("  "):
+            return f"{message}: {text.strip()}", below
+        if text and " " not in text.strip():  # the field that it is about
+            message += f": {text.strip()}"
+    return printed.decode("utf-8", "replace").strip(), None
 
 
 def _writer(line: bytes, shape: Shape) -> traceback.Writer:

@@ -104,7 +104,17 @@ def announces(message: str) -> bool:
 class Raised:
     """One exception that ended tracebacks, with how often it was printed."""
 
-    __slots__ = ("count", "first", "kind", "message", "places", "time", "where", "workers")
+    __slots__ = (
+        "count",
+        "explanation",
+        "first",
+        "kind",
+        "message",
+        "places",
+        "time",
+        "where",
+        "workers",
+    )
 
     def __init__(self, kind: str, message: str, mark: Mark, time: str | None) -> None:
         self.kind = kind
@@ -112,6 +122,8 @@ class Raised:
         self.where: Frame | None = None
         """Innermost frame of the first traceback that has one."""
         self.first = mark
+        self.explanation: Mark | None = None
+        """The line below the first one that says what that only announces."""
         self.time = time
         self.count = 0
         self.workers: dict[bytes, Mark] = {}
@@ -160,17 +172,29 @@ class Tracebacks:
         writer: Writer,
         kind: str,
         message: str,
-        mark: Mark,
+        marks: tuple[Mark, Mark | None],
         time: str | None,
         *,
         sure: bool,
     ) -> Ended | None:
-        """The line that names the exception; ``sure`` = it is one even without frames."""
+        """The line that names the exception.
+
+        Args:
+            writer: whose line it is.
+            kind: type of the exception.
+            message: what it says.
+            marks: the line, and the one below it that completes the message.
+            time: as printed.
+            sure: whether it is an exception even without frames.
+        """
+        mark, explanation = marks
         key = writer if writer in self._open else self._torn(writer)
         if key is None and not sure:
             return None
         frame = self._open.pop(key) if key is not None else None
         raised = self._group(kind, message, mark, time)
+        if mark == raised.first:
+            raised.explanation = explanation
         raised.count += 1
         raised.workers.setdefault(writer.worker, mark)
         raised.places.setdefault(writer.place, mark)

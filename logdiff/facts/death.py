@@ -52,7 +52,7 @@ def _set_exceptions(context: Context) -> None:
                 "occurrences": exception.count,
                 "first": iso(exception.time),
             },
-            [_proof(context, exception)],
+            _proofs(context, exception),
             context.stage_at(exception.first.line),
         )
         for exception in _raised(context)[:_EXCEPTION_LIMIT]
@@ -74,7 +74,8 @@ def _set_engine_dead(context: Context) -> None:
     else:
         error = _message(f"{root.kind}: {root.message}".rstrip(": "))
         # What stands in the line is this exception once, whatever others say the same.
-        proofs.insert(0, _proof(context, root)._replace(count=1))
+        named, *explanation = _proofs(context, root)
+        proofs[:0] = [named._replace(count=1), *explanation]
         lines.append(root.first.line)
     first = min(lines, default=0)
     time = root.time if root and (sign is None or root.first.line == first) else None
@@ -128,8 +129,11 @@ def _raised(context: Context) -> list[Raised]:
     return sorted(context.seen.tracebacks.raised.values(), key=lambda r: r.first.line)
 
 
-def _proof(context: Context, exception: Raised) -> Evidence:
-    return Evidence(exception.first, exception.count, context.names(exception.workers))
+def _proofs(context: Context, exception: Raised) -> list[Evidence]:
+    """The line that names an exception, and the one that explains it."""
+    workers = context.names(exception.workers)
+    marks = [exception.first, exception.explanation]
+    return [Evidence(mark, exception.count, workers) for mark in marks if mark]
 
 
 def _message(text: str) -> str:

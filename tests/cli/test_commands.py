@@ -566,13 +566,14 @@ def test_nothing_is_written_through_a_link_that_was_put_in_the_way(
     victim = logs.folder / "victim"
     victim.write_text("before")
     # Even if the name could be guessed.
-    names = iter(["guessed", "free"])
-    monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
-    for name in (f"r.json.{os.getpid()}.tmp", "r.json.guessed.tmp"):
+    monkeypatch.setattr("os.urandom", bytes)
+    guessed = logs.folder / f"r.json.{bytes(8).hex()}.tmp"
+    for name in (f"r.json.{os.getpid()}.tmp", guessed.name):
         (logs.folder / name).symlink_to(victim)
-    assert command(capsys, "diagnose", logs.bad, "-o", logs.folder / "r.json").status == 0
-    assert victim.read_text() == "before"
-    assert (logs.folder / "r.json.guessed.tmp").is_symlink()
+    result = command(capsys, "diagnose", logs.bad, "-o", logs.folder / "r.json")
+    assert (result.status, victim.read_text()) == (2, "before")
+    assert "r.json: cannot be written: File exists" in result.err
+    assert guessed.is_symlink()
 
 
 @pytest.mark.parametrize("second", ["r.json", "./r.json", "link.json"])

@@ -113,6 +113,14 @@ def test_severity_then_confidence_then_time_then_id() -> None:
     assert ids(in_order(findings)) == ["r:c", "r:d", "r:e", "r:b", "r:a"]
 
 
+def test_what_good_shows_too_is_told_after_what_only_bad_shows() -> None:
+    shared = make_finding("shared", 1, severity="info")
+    own = make_finding("own", 9, severity="info")
+    good = make_finding("shared", 1, severity="info", run="good")
+    assert in_order([shared, good, own]) == [own, shared, good]
+    assert in_order([shared, own]) == [shared, own]
+
+
 # Any findings whatever
 
 RULES = ("drift", "lost", "fallback", "nan", "oom", "dead", "other")

@@ -82,22 +82,24 @@ def test_classify(message: str, level: str | None, part: Part | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("lines", "message", "explained"),
     [
         (["  Value error, no such model [type=value_error]", "    For further information"],
-         "1 validation error for ModelConfig: Value error, no such model [type=value_error]"),
+         "1 validation error for ModelConfig: Value error, no such model [type=value_error]", 1),
         (["limit.max_size", "  Unexpected keyword argument"],
-         "1 validation error for ModelConfig: Unexpected keyword argument"),
+         "1 validation error for ModelConfig: limit.max_size: Unexpected keyword argument", 2),
         (["INFO 05-02 10:00:00 a.py:1] on", "INFO 05-02 10:00:00 a.py:1] and on", "  x"],
-         "1 validation error for ModelConfig"),
+         "1 validation error for ModelConfig", None),
     ],
 )  # fmt: skip
 def test_what_an_exception_only_announces_is_read_from_the_next_lines(
-    lines: list[str], message: str
+    lines: list[str], message: str, explained: int | None
 ) -> None:
     head = [*frames("config"), "pydantic.ValidationError: 1 validation error for ModelConfig"]
     (found,) = raised(*head, *lines)
     assert found.message == message
+    below = found.explanation.line - len(head) if found.explanation else None
+    assert below == explained
 
 
 # Who writes it
@@ -226,7 +228,7 @@ def test_open_tracebacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     writers = [Writer(b"w%d" % n, "") for n in range(3)]
     for writer in writers:
         seen.frame(writer, Frame("a.py", 1, "f"))
-    ends = [seen.end(w, "Odd", "m", Mark(9, 0, 1), None, sure=False) for w in writers]
+    ends = [seen.end(w, "Odd", "m", (Mark(9, 0, 1), None), None, sure=False) for w in writers]
     assert [end is not None for end in ends] == [False, True, True]
 
 

@@ -35,6 +35,16 @@ _ANNOUNCEMENT = compiled(r"\d+ validation errors? for \w+")
 """How pydantic begins; the field and what is wrong with it follow on lines of their own."""
 EXPLANATION_LINES = 2
 """Lines below an exception in which what it announces may stand."""
+_PASSING_ON = (
+    "/torch/",
+    "/asyncio/",
+    "/concurrent/",
+    "/multiprocessing/",
+    "/contextlib.py",
+    "/functools.py",
+    "/threading.py",
+)
+"""Files that call what they are given: an exception in them is one of who gave it."""
 _OPEN_LIMIT = 256
 _GROUP_LIMIT = 2000
 
@@ -105,6 +115,7 @@ class Raised:
     """One exception that ended tracebacks, with how often it was printed."""
 
     __slots__ = (
+        "caller",
         "count",
         "explanation",
         "first",
@@ -121,6 +132,8 @@ class Raised:
         self.message = message
         self.where: Frame | None = None
         """Innermost frame of the first traceback that has one."""
+        self.caller: Frame | None = None
+        """Its innermost frame in code that does more than pass calls on."""
         self.first = mark
         self.explanation: Mark | None = None
         """The line below the first one that says what that only announces."""
@@ -139,11 +152,18 @@ class Ended(NamedTuple):
     """Its innermost frame."""
 
 
+class _Frames(NamedTuple):
+    """What is kept of the frames of a traceback that has not ended."""
+
+    innermost: Frame | None = None
+    caller: Frame | None = None
+
+
 class Tracebacks:
     """Follows the tracebacks of one life."""
 
     def __init__(self) -> None:
-        self._open: dict[Writer, Frame | None] = {}
+        self._open: dict[Writer, _Frames] = {}
         self.raised: dict[tuple[str, str], Raised] = {}
         self.paths: dict[str, str] = {}
         """Full path of each source file that a frame named, by file name."""
@@ -153,19 +173,22 @@ class Tracebacks:
 
     def start(self, writer: Writer) -> None:
         """A ``Traceback (most recent call last)`` of a writer."""
-        self._remember(writer, None)
+        self._remember(writer, _Frames())
 
     def frame(self, writer: Writer, frame: Frame) -> None:
-        """A frame; only the innermost is kept. Frames without a start line happen."""
-        self._remember(writer, frame)
+        """A frame; only the innermost are kept. Frames without a start line happen."""
+        caller = frame
+        if any(part in frame.path for part in _PASSING_ON):
+            caller = self._open.get(writer, _Frames()).caller or frame
+        self._remember(writer, _Frames(frame, caller))
         name = frame.path.rpartition("/")[2]
         if len(self.paths) < _GROUP_LIMIT and name:
             self.paths.setdefault(name, frame.path)
 
-    def _remember(self, writer: Writer, frame: Frame | None) -> None:
+    def _remember(self, writer: Writer, frames: _Frames) -> None:
         if writer not in self._open and len(self._open) >= _OPEN_LIMIT:
             self._open.pop(next(iter(self._open)))
-        self._open[writer] = frame
+        self._open[writer] = frames
 
     def end(
         self,
@@ -191,23 +214,24 @@ class Tracebacks:
         key = writer if writer in self._open else self._torn(writer)
         if key is None and not sure:
             return None
-        frame = self._open.pop(key) if key is not None else None
+        frames = self._open.pop(key) if key is not None else _Frames()
         raised = self._group(kind, message, mark, time)
         if mark == raised.first:
             raised.explanation = explanation
         raised.count += 1
         raised.workers.setdefault(writer.worker, mark)
         raised.places.setdefault(writer.place, mark)
-        raised.where = raised.where or frame
+        raised.where = raised.where or frames.innermost
+        raised.caller = raised.caller or frames.caller
         self.last_end = mark.line
-        return Ended(raised, frame)
+        return Ended(raised, frames.innermost)
 
     def _torn(self, writer: Writer) -> Writer | None:
         """An open traceback of the same logger whose last line lost or swapped its tag."""
         if not writer.place:
             return None
-        return next((w for w, frame in self._open.items() if w.place == writer.place and frame),
-                    None)  # fmt: skip
+        return next((w for w, frames in self._open.items()
+                     if w.place == writer.place and frames.innermost), None)  # fmt: skip
 
     def _group(self, kind: str, message: str, mark: Mark, time: str | None) -> Raised:
         key = (kind.rpartition(".")[2], _masked(message))

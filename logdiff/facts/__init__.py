@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from logdiff.facts.context import Context
 from logdiff.facts.death import set_death
 from logdiff.facts.engine import set_engine
+from logdiff.facts.image import set_image
 from logdiff.facts.kernels import set_kernels
 from logdiff.facts.memory import set_memory
 from logdiff.facts.messages import set_messages
@@ -30,13 +31,14 @@ def derive(observations: Observations, number: int) -> Life:
     """The life that its observations show."""
     context = Context(observations, number)
     # In this order: whether what was not seen is null or empty depends on the stages, and the
-    # figures of memory on the arguments.
+    # figures of memory on the arguments; what is missing may have caused the death.
     set_stages(context)
     set_engine(context)
     set_kernels(context)
     set_memory(context)
     set_serving(context)
     set_death(context)
+    set_image(context)
     set_messages(context)
     facts = context.life.facts
     for name, value in facts.items():

@@ -30,6 +30,8 @@ _ECHO_STARTS = (
 )
 _ECHO_PHRASES = ("see stack trace", "see the stack trace", "see root cause", "see the root cause")
 """What those say that pass on the error of another process."""
+_INSPECTION = ("failed to be inspected", "are not supported for now", "raised in subprocess")
+"""What is said of a model whose module could not be imported; the import error says why."""
 _LONGEST_MESSAGE = 400
 _EXCEPTION_LIMIT = 200
 _NEAR_LINES = 400
@@ -92,6 +94,9 @@ def _root_error(context: Context, signs: list[Group]) -> Raised | None:
         for r in _raised(context)
         if r.kind.rpartition(".")[2] not in _CONSEQUENCES and not _is_echo(r.message)
     ]
+    if context.groups("architecture-inspection-failed"):
+        own = [r for r in raised if not any(phrase in r.message for phrase in _INSPECTION)]
+        raised = own or raised
     places = {sign.place for sign in signs if sign.place}
     same_place = [r for r in raised if places & set(r.places)]
     if same_place:

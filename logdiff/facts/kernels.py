@@ -21,8 +21,6 @@ def set_kernels(context: Context) -> None:
     fallbacks = _counted(context, "kernel-fallback", "what", "reason")
     context.set_list("kernels.fallback", fallbacks, context.came_to("weights"))
     context.set_list("ops_missing", _missing_operators(context), context.came_to("weights"))
-    modules = _counted(context, "module-missing", "module")
-    context.set_list("modules_missing", modules, context.came_to("args"))
     _set_backends(context)
     _set_nan(context)
 

@@ -1,0 +1,214 @@
+"""What does not belong together in an image: modules, libraries, symbols and signatures."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from logdiff.model import Entry, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from logdiff.extract.observations import Group
+    from logdiff.extract.traceback import Raised
+    from logdiff.facts.context import Context
+
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "fla": "flash-linear-attention",
+    "flashinfer": "flashinfer-python",
+    "google.protobuf": "protobuf",
+    "lmformatenforcer": "lm-format-enforcer",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+    "zmq": "pyzmq",
+    "pkg_resources": "setuptools",
+}
+"""Distributions whose name is not that of the module that they bring."""
+ENGINES = ("vllm", "sglang", "lmdeploy", "text_generation_server", "lightllm", "sgl_kernel")
+"""Modules that come with an engine: where one is missing, files of two versions are mixed."""
+_WELL_KNOWN = frozenset(
+    """
+    torch torchvision torchaudio torch_npu transformers tokenizers triton numpy scipy pandas numba
+    ray xformers flash_attn flashinfer tiktoken sentencepiece einops timm decord librosa soundfile
+    av xgrammar outlines lmformatenforcer llguidance bitsandbytes auto_gptq gguf mistral_common
+    openai fastapi uvicorn uvloop pydantic starlette aiohttp prometheus_client huggingface_hub
+    hf_transfer safetensors accelerate peft psutil msgspec cachetools cloudpickle modelscope
+    partial_json_parser qwen_vl_utils compressed_tensors depyf blake3 cbor2 diskcache lark
+    pybase64 setproctitle causal_conv1d mamba_ssm nixl lmcache importlib_metadata packaging
+    setuptools requests tqdm regex jinja2 filelock sympy networkx ninja six typing_extensions
+    """.split()
+)
+"""Modules that a package index has under their own name."""
+_SIGNATURE = re.compile(
+    r"(?P<called>[\w.<>]{1,200})\(\) (?P<problem>"
+    r"got an unexpected keyword argument '(?P<unexpected>\w{1,80})'"
+    r"|got multiple values for (?:keyword )?argument '(?P<twice>\w{1,80})'"
+    r"|missing \d{1,3} required (?:positional|keyword-only) arguments?: '(?P<missing>\w{1,80})'"
+    r"|takes (?:from \d{1,3} to )?\d{1,3} positional arguments? but \d{1,3} "
+    r"(?:\w{1,30} ){0,8}(?:was|were) given"
+    r"|takes no (?:keyword )?arguments?)"
+)
+_MANGLED = re.compile(r"(\d{1,3})(?=[A-Za-z_])")
+_TORCH = ("at", "c10", "torch", "caffe2")
+
+
+def set_image(context: Context) -> None:
+    """Set what the parts of an image lack of one another; the death must be known."""
+    context.set_list("modules_missing", _modules(context), context.came_to("args"))
+    # What is wrong here is said aloud: a log that says nothing of it has nothing of it.
+    known = context.seen.last_text_line > 0
+    context.set_list("symbols_missing", _symbols(context), known)
+    context.set_list("signature_mismatches", _signatures(context), known)
+
+
+# Modules
+
+
+def _modules(context: Context) -> list[Entry]:
+    """Modules, or names in modules, that could not be imported, one entry each."""
+    merged: dict[tuple[str, str | None], list[Group]] = {}
+    for group in context.groups("module-missing", "import-failed"):
+        key = group.texts["module"] or "", group.texts.get("name")
+        merged.setdefault(key, []).append(group)
+    return [_module(context, *key, groups) for key, groups in merged.items()]
+
+
+def _module(context: Context, module: str, name: str | None, groups: list[Group]) -> Entry:
+    raised = next((r for r in _import_errors(context) if _names(r.message, module, name)), None)
+    place = raised.where if raised else None
+    proofs = context.proofs(groups)
+    values = {
+        "module": module,
+        "name": name,
+        "package": _distribution(module),
+        "engine": module.partition(".")[0] in ENGINES,
+        "known": module.partition(".")[0] in _WELL_KNOWN or module in DISTRIBUTIONS,
+        "where": str(place) if place else next((g.place for g in groups if g.place), None),
+        "file": place.path.rpartition("/")[2] if place else None,
+        "raised": raised is not None or any(group.level is None for group in groups),
+        "fatal": _kills(context, module, name),
+        "occurrences": sum(proof.count for proof in proofs),
+        "workers": sorted({worker for proof in proofs for worker in proof.workers}),
+    }
+    return Entry(values, proofs, context.stage_at(groups[0].first.line))
+
+
+def _import_errors(context: Context) -> Iterable[Raised]:
+    raised = context.seen.tracebacks.raised.values()
+    return (r for r in raised if r.kind.endswith(("ModuleNotFoundError", "ImportError")))
+
+
+def _names(message: str, module: str, name: str | None) -> bool:
+    return f"'{module}'" in message and (name is None or f"'{name}'" in message)
+
+
+def _kills(context: Context, module: str, name: str | None) -> bool:
+    """Whether the engine died because it could not import something."""
+    error = _death(context)
+    if _names(error, module, name):
+        return True
+    said = "import" in error.lower() or "install" in error.lower()
+    return said and re.search(rf"\b{re.escape(module)}\b", error) is not None
+
+
+def _death(context: Context) -> str:
+    dead = context.life.facts["engine_dead"]
+    return (dead["error"] or "") if dead else ""
+
+
+def _distribution(module: str) -> str:
+    """The distribution that brings a module, as far as its name tells."""
+    top = module.partition(".")[0]
+    return DISTRIBUTIONS.get(module) or DISTRIBUTIONS.get(top) or top.replace("_", "-")
+
+
+# Symbols of compiled libraries
+
+
+def _symbols(context: Context) -> list[Entry]:
+    merged: dict[str, list[Group]] = {}
+    for group in context.groups("undefined-symbol"):
+        merged.setdefault(group.texts["symbol"] or "", []).append(group)
+    return [_symbol(context, symbol, groups) for symbol, groups in merged.items()]
+
+
+def _symbol(context: Context, symbol: str, groups: list[Group]) -> Entry:
+    proofs = context.proofs(groups)
+    texts = groups[0].texts
+    readable = readable_symbol(symbol)
+    library = texts.get("library") or None
+    values: dict[str, Any] = {
+        "symbol": symbol,
+        "readable": readable,
+        "library": library,
+        "provider": texts.get("provider") or None,
+        "torch": readable.partition("::")[0] in _TORCH or symbol.startswith("c10_"),
+        "vendor": bool(texts.get("provider")),
+        "engine": bool(library) and any(f"/{name}/" in str(library) for name in ENGINES),
+        "fatal": symbol[:60] in _death(context) or "_OpNamespace" in _death(context),
+        "occurrences": sum(proof.count for proof in proofs),
+    }
+    return Entry(values, proofs, context.stage_at(groups[0].first.line))
+
+
+def readable_symbol(symbol: str) -> str:
+    """The qualified name in a mangled C++ symbol; a symbol that is not mangled as it is."""
+    if not symbol.startswith("_Z"):
+        return symbol
+    nested = symbol.startswith("_ZN")
+    position = len("_ZN" if nested else "_Z")
+    if nested:
+        position += len(symbol[position:]) - len(symbol[position:].lstrip("KVRO"))
+    names: list[str] = []
+    if symbol.startswith("St", position):
+        names.append("std")
+        position += len("St")
+    while match := _MANGLED.match(symbol, position):
+        end = match.end() + int(match[1])
+        names.append(symbol[match.end() : end])
+        position = end
+        if not nested:
+            break
+    return "::".join(names) or symbol
+
+
+# Signatures
+
+
+def _signatures(context: Context) -> list[Entry]:
+    """Calls that do not fit the function that is called."""
+    found = []
+    raised = sorted(context.seen.tracebacks.raised.values(), key=lambda r: r.first.line)
+    for exception in raised:
+        match = _SIGNATURE.match(exception.message)
+        if match is None or exception.kind.rpartition(".")[2] != "TypeError":
+            continue
+        caller = exception.caller
+        values = {
+            "called": match["called"],
+            "problem": match["problem"],
+            "argument": match["unexpected"] or match["twice"] or match["missing"],
+            "where": str(caller) if caller else None,
+            "file": caller.path.rpartition("/")[2] if caller else None,
+            "path": caller.path if caller else None,
+            "serving": caller is None or _is_of_a_server(caller.path),
+            "fatal": match[0][:200] in _death(context),
+            "occurrences": exception.count,
+        }
+        proof = Evidence(exception.first, exception.count, context.names(exception.workers))
+        found.append(Entry(values, [proof], context.stage_at(exception.first.line)))
+    return found
+
+
+def _is_of_a_server(path: str) -> bool:
+    """Whether a file belongs to an engine, its plugins or a model, and not to a client."""
+    folders = path.replace("\\", "/").split("/")
+    return any(
+        folder in ("site-packages", "dist-packages", "transformers_modules")
+        or folder.replace("-", "_").startswith(ENGINES)
+        for folder in folders
+    )

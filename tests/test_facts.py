@@ -174,6 +174,33 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("eager", text("(APIServer pid=7) WARNING 05-02 10:00:11 [vllm.py:703] Enforce eager set, disabling torch.compile, CUDAGraphs"), {"eager_mode": True}),
     ("the attention backend", text("INFO 05-02 10:00:20 selector.py:115] Using XFormers backend."), {"backends": {"attention": "XFormers"}}),
+    ("no backend", HEAD, {"backends": None}),
+    (
+        "backends of all kinds",
+        text(
+            "INFO 05-02 10:00:15 pynccl.py:63] vLLM is using nccl==2.21.5",
+            "WARNING 05-02 10:00:15 custom_all_reduce.py:143] Custom allreduce is disabled because the cards are far apart. To silence this warning, say so.",
+            "INFO 05-02 10:00:20 [cuda.py:412] Using AttentionBackendEnum.TRITON_ATTN backend.",
+            "INFO 05-02 10:00:20 [nvfp4.py:203] Using 'HELIO_CUTLASS' NvFp4 MoE backend out of potential backends: ['HELIO_CUTLASS'].",
+            "INFO 05-02 10:00:20 [gdn_linear_attn.py:147] Using Triton/FLA GDN prefill kernel (requested=auto)",
+            "INFO 05-02 10:00:20 [gptq_marlin.py:387] Using HelioLinearKernel for GPTQMarlinLinearMethod",
+        ),
+        {"backends": {"attention": "TRITON_ATTN", "moe": "HELIO_CUTLASS", "gdn": "Triton/FLA", "quantisation": "HelioLinearKernel", "all_reduce": "nccl 2.21.5, no custom kernel (because the cards are far apart)"}},
+    ),
+    (
+        "backends of a vendor",
+        text(
+            "INFO 05-02 10:01:10 helio_attn.py:77] Using Helio paged decode: B=2 Hq=8",
+            "INFO 05-02 10:01:10 helio_scan.py:90] Using fused Helio GDN prefill operator",
+            "WARNING 05-02 10:01:10 nimbus.py:310] FusedMoE native kernel failed (no symbol), falling back to pure PyTorch experts.",
+        ),
+        {"backends": {"attention": "Helio paged decode", "gdn": "fused Helio GDN prefill", "moe": "pure PyTorch experts (fallback)"}},
+    ),
+    (
+        "a quantisation that is only asked for",
+        text("INFO 05-02 10:00:09 api_server.py:529] args: Namespace(model='/m', quantization='awq')"),
+        {"backends": {"quantisation": "awq"}},
+    ),
     # ends
     ("a stop", HEAD + text(SERVING) + SHUTDOWN, {"reached": "stopped", "engine_dead": None, "truncated": False}),
     ("a death and the stop that follows", HEAD + text(SERVING) + DIED + SHUTDOWN, {"reached": "dead", "truncated": False, "engine_dead": {"time": "05-02 11:00:00", "error": None}}),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from logdiff.facts.backends import set_backends
 from logdiff.facts.context import Context
 from logdiff.facts.death import set_death
 from logdiff.facts.engine import set_engine
@@ -35,6 +36,7 @@ def derive(observations: Observations, number: int) -> Life:
     set_stages(context)
     set_engine(context)
     set_kernels(context)
+    set_backends(context)
     set_memory(context)
     set_serving(context)
     set_death(context)

@@ -1,4 +1,4 @@
-"""What computes: kernels, what stands in for them or is missing, backends, and NaN."""
+"""What computes: kernels, what stands in for them or is missing, and NaN."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 def set_kernels(context: Context) -> None:
     """Set the kernels that are used, what is lacking, and what comes of it."""
     context.set_list("kernels", _kernels(context), context.came_to("profile"))
-    fallbacks = _counted(context, "kernel-fallback", "what", "reason")
+    fallbacks = _counted(context, "kernel-fallback", "what", "reason", "fallback")
     context.set_list("kernels.fallback", fallbacks, context.came_to("weights"))
     context.set_list("ops_missing", _missing_operators(context), context.came_to("weights"))
-    _set_backends(context)
     _set_nan(context)
 
 
@@ -73,13 +72,6 @@ def _missing_operators(context: Context) -> list[Entry]:
         entry["package"] = _package(module)
         entry["op"] = entry["op"] or attribute
     return entries
-
-
-def _set_backends(context: Context) -> None:
-    groups = context.groups("attention-backend")[:1]
-    attention = groups[0].texts["backend"] if groups else None
-    value = {"attention": attention} if attention else None
-    context.set("backends", value, context.proofs(groups))
 
 
 def _set_nan(context: Context) -> None:

@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from logdiff.render import Options, _phrases
-from logdiff.render._columns import shorten, visible
+from logdiff.render._columns import ELLIPSIS, columns, pad, shorten, tail, visible, wrap
 from logdiff.render._page import Page
+
+_KINDS = {
+    "attention": "attention",
+    "moe": "experts",
+    "gdn": "linear attn.",
+    "quantisation": "quantisation",
+    "all_reduce": "all-reduce",
+}
+"""Kinds of operators, and what the table calls them."""
+_NAME_WIDTH = 16
+_MOST_COLUMNS = 3
+"""Runs that stand side by side."""
 
 
 def render(inspection: dict[str, Any], options: Options) -> str:
@@ -14,6 +26,7 @@ def render(inspection: dict[str, Any], options: Options) -> str:
     page = Page(options)
     for log in inspection["logs"]:
         _inspected_log(page, log)
+    _backends(page, inspection["backends"])
     page.gap()
     page.commands(_inspection_commands(inspection))
     return page.text()
@@ -32,6 +45,31 @@ def _inspected_log(page: Page, log: dict[str, Any]) -> None:
         page.line("  nothing in it")
     for section in sections:
         _inspected_section(page, section)
+
+
+def _backends(page: Page, rows: list[dict[str, Any]]) -> None:
+    """Show what computes in each run: a column a run, a line a kind of operator."""
+    for first in range(0, len(rows), _MOST_COLUMNS):
+        shown = rows[first : first + _MOST_COLUMNS]
+        width = (page.width - _NAME_WIDTH) // len(shown) - 2
+        page.gap()
+        names = [pad(_run_name(row["run"], width), width + 2) for row in shown]
+        page.line((pad("Backends", _NAME_WIDTH), "bold"), *((name, "bold") for name in names))
+        for kind in (kind for kind in _KINDS if any(row[kind] for row in shown)):
+            cells = [wrap(visible(row[kind] or "–"), width) for row in shown]
+            for number in range(max(map(len, cells))):
+                name = _KINDS[kind] if number == 0 else ""
+                parts = [cell[number] if number < len(cell) else "" for cell in cells]
+                page.line((pad(f"  {name}", _NAME_WIDTH), "dim"),
+                          *(pad(part, width + 2) for part in parts))  # fmt: skip
+
+
+def _run_name(path: str, width: int) -> str:
+    """The name of a run, of which the end tells most."""
+    name = visible(path)
+    if columns(name) > width:
+        name = name.rpartition("/")[2]
+    return name if columns(name) <= width else ELLIPSIS + tail(name, width - 1)
 
 
 def _inspected_section(page: Page, section: dict[str, Any]) -> None:

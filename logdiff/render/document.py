@@ -44,18 +44,30 @@ def build(report: Report, quote: Callable[[Run, Evidence], Place]) -> dict[str, 
 
 def build_inspection(logs: Iterable[tuple[Log, int | None]]) -> dict[str, Any]:
     """Say what is in logs, each given with its size in bytes where that is known."""
+    inspected = [
+        {
+            "path": log.path,
+            "bytes": size,
+            "sections": [_inspected_section(log, section) for section in log.sections],
+            "read_errors": _read_errors([log]),
+        }
+        for log, size in logs
+    ]
     return {
         "schema": INSPECTION_SCHEMA,
-        "logs": [
-            {
-                "path": log.path,
-                "bytes": size,
-                "sections": [_inspected_section(log, section) for section in log.sections],
-                "read_errors": _read_errors([log]),
-            }
-            for log, size in logs
-        ],
+        "logs": inspected,
+        "backends": [row for log in inspected for row in _backends(log)],
     }
+
+
+def _backends(log: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """What computes in each run of a log that says so: a row of the table of all runs."""
+    from logdiff.facts.backends import KINDS
+
+    for section in log["sections"]:
+        number = f"#{section['number']}" if len(log["sections"]) > 1 else ""
+        if chosen := section["facts"].get("backends"):
+            yield {"run": f"{log['path']}{number}", **{kind: chosen.get(kind) for kind in KINDS}}
 
 
 def plain(value: Any) -> Any:

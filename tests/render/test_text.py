@@ -624,6 +624,49 @@ def test_an_inspection(inspection: dict[str, Any]) -> None:
     assert render_inspect(inspection, Options()) == INSPECTION
 
 
+def test_an_inspection_shows_what_computes_in_each_run() -> None:
+    good, bad = good_run(), bad_run()
+    good.log.path, bad.log.path = (
+        "good.log",
+        "a-folder-with-a-long-name/container-of-the-bad-run.log",
+    )
+    good.life.facts["backends"] = {
+        "attention": "FLASH_ATTN",
+        "moe": "grouped tiles, and more of " * 2,
+    }
+    bad.life.facts["backends"] = {"attention": "XFORMERS"}
+    inspection = build_inspection([(good.log, 1), (bad.log, 1)])
+    shown = render_inspect(inspection, Options(width=80)).partition("\nBackends")[2]
+    assert shown.partition("\n\n")[0].split("\n") == [
+        "        good.log                        container-of-the-bad-run.log",
+        "  attention     FLASH_ATTN                      XFORMERS",
+        "  experts       grouped tiles, and more of      –",
+        "                grouped tiles, and more of",
+    ]
+    assert inspection["backends"] == [
+        {"run": "good.log", "attention": "FLASH_ATTN", "moe": "grouped tiles, and more of " * 2,
+         "gdn": None, "quantisation": None, "all_reduce": None},
+        {"run": bad.log.path, "attention": "XFORMERS",
+         "moe": None, "gdn": None, "quantisation": None, "all_reduce": None},
+    ]  # fmt: skip
+    narrow = render_inspect(inspection, Options(width=40))
+    assert "  …d-run.log\n" in narrow
+    assert "XFORMERS" in markdown.render_inspect(inspection, Options())
+
+
+def test_of_many_runs_three_stand_side_by_side() -> None:
+    logs = []
+    for number in range(4):
+        run = good_run()
+        run.log.path = f"run-{number}.log"
+        run.life.facts["backends"] = {"attention": f"backend-{number}"}
+        logs.append((run.log, 1))
+    text = render_inspect(build_inspection(logs), Options(width=80))
+    assert text.count("Backends ") == 2
+    assert re.search("backend-0 +backend-1 +backend-2\n", text)
+    assert re.search("\n  attention     backend-3\n", text)
+
+
 def test_an_inspection_of_one_run_with_several_starts() -> None:
     run = good_run()
     run.section.lives.append(run.life)

@@ -25,6 +25,8 @@ _ESCAPE = compiled(
 )
 _TAGS = compiled(rb"(?:\([A-Za-z][^()\n]{0,80}?\bpid=\d+[^()\n]{0,80}\) ?)+")
 _TAG = compiled(rb"\(([^()]+)\) ?")
+_RANK = compiled(rb"\[(rank\d+)\]:(?: |$)")
+"""What torch puts before each line of an exception that ends a process of several."""
 _ENGINE = compiled(
     rb" ?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? "
     rb"\[?([\w./-]{1,200}):(\d+)\] ?"
@@ -125,6 +127,8 @@ def parse_prefix(text: bytes) -> Prefix:
             position = tags.end()
             *_, last = _TAG.finditer(text, 0, position)
             worker = last.span(1)
+    elif rank := _RANK.match(text):
+        return Prefix(rank.span(1), None, None, None, None, rank.end())
     engine = _ENGINE.match(text, position)
     if engine:
         level = engine[1].decode()

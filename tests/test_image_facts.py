@@ -110,3 +110,13 @@ def test_a_model_that_cannot_be_inspected_dies_of_the_import() -> None:
     )
     last = facts_of(HEAD + text(lines[0], *lines[4:]))["engine_dead"]["error"]
     assert last.startswith("ValueError: Model architectures")
+
+
+def test_the_ranks_of_torch_write_their_tracebacks_apart() -> None:
+    lines = [f"[rank{rank}]: {line}" for line in (START, MODEL) for rank in (0, 1)]
+    last = [f"[rank{rank}]: TypeError: {CALLED}" for rank in (0, 1)]
+    facts = facts_of(HEAD + text(*lines, *last))
+    (call,) = facts["signature_mismatches"]
+    assert call["where"] == "small.py:77 in __init__"
+    assert call["occurrences"] == 2
+    assert facts["reached"] == "dead"

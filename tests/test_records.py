@@ -52,6 +52,10 @@ def parts(line: bytes) -> tuple[str | None, ...]:
           "Starting to load model /m...")),
         (b"\x1b[0;36m(Worker_TP1_EP1 pid=9)\x1b[0;0m INFO 11-04 08:47:49 [a.py:1] x",
          ("Worker_TP1_EP1 pid=9", "INFO", "11-04 08:47:49", "a.py", "1", "x")),
+        # torch, of a process that ends with an exception
+        (b"[rank3]:   File x", ("rank3", None, None, None, None, "  File x")),
+        (b"[rank3]:[W605 12:00:00 ProcessGroupNCCL.cpp:1250] x",
+         (None, None, None, None, None, "[rank3]:[W605 12:00:00 ProcessGroupNCCL.cpp:1250] x")),
         # every part coloured (0.11 and later)
         ((b"\x1b[0;36m(EngineCore_DP0 pid=9)\x1b[0;0m \x1b[32mINFO\x1b[0m \x1b[90m11-04 08:47:49"
          b"\x1b[0m \x1b[90m[a.py:1]\x1b[0m x"),

@@ -157,7 +157,16 @@ _SHAPE_HINTS = (
 )  # fmt: skip
 """One of these is in whatever ``_SHAPES`` matches."""
 
+_ON_DEMAND = (
+    _PRIVATE_KEY, _URL_PAIR, _URL_ALONE, _URL_QUERY, _WEBHOOK, _COOKIES, _BEARER, _SHAPES,
+)  # fmt: skip
 _SECRET_NAME = compiled(rf"(?P<name>{_CORE})\Z")
+
+
+def compile_all() -> None:
+    """Compile the patterns that most logs have no use for, so that they can be remembered."""
+    for source in _ON_DEMAND:
+        compiled(source)
 
 
 def redact(text: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(version.__file__))
 RULES_DIRECTORY = os.path.join(PACKAGE_DIRECTORY, "rules")
 
-_MAGIC = b"logdiff ruleset 4\n"
+_MAGIC = b"logdiff ruleset 5\n"
 """Starts a cache file; the number goes up when its layout changes."""
 _WITH_PATTERNS = (
     "logdiff.envelopes._unread",
@@ -251,6 +251,7 @@ def _packed(rules: RuleSet, key: bytes) -> bytes:
 
     for module in _WITH_PATTERNS:
         import_module(module)
+    import_module("logdiff.redact").compile_all()
     programs = patterns.programs(p[0] for signal in rules.signals for p in signal.patterns)
     # Marshal knows plain tuples only.
     signals = [tuple(signal) for signal in rules.signals]

@@ -45,6 +45,7 @@ _PASSING_ON = (
     "/threading.py",
 )
 """Files that call what they are given: an exception in them is one of who gave it."""
+_NUMBER = compiled(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 _OPEN_LIMIT = 256
 _GROUP_LIMIT = 2000
 
@@ -246,4 +247,4 @@ class Tracebacks:
 
 
 def _masked(message: str) -> str:
-    return re.sub(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?", "0", message[:1000])
+    return _NUMBER.sub("0", message[:1000])

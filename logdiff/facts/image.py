@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from logdiff.model import Entry, Evidence
+from logdiff.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +44,7 @@ _WELL_KNOWN = frozenset(
     """.split()
 )
 """Modules that a package index has under their own name."""
-_SIGNATURE = re.compile(
+_SIGNATURE = compiled(
     r"(?P<called>[\w.<>]{1,200})\(\) (?P<problem>"
     r"got an unexpected keyword argument '(?P<unexpected>\w{1,80})'"
     r"|got multiple values for (?:keyword )?argument '(?P<twice>\w{1,80})'"
@@ -52,7 +53,7 @@ _SIGNATURE = re.compile(
     r"(?:\w{1,30} ){0,8}(?:was|were) given"
     r"|takes no (?:keyword )?arguments?)"
 )
-_MANGLED = re.compile(r"(\d{1,3})(?=[A-Za-z_])")
+_MANGLED = compiled(r"(\d{1,3})(?=[A-Za-z_])")
 _TORCH = ("at", "c10", "torch", "caffe2")
 
 

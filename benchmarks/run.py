@@ -81,7 +81,7 @@ def signal_patterns() -> list[bytes]:
     sources = [source for signal in load_builtin().signals for source, _, _ in signal.patterns]
     # They are anchored at the message, which for another program starts anywhere.
     # Looking around is unknown to ripgrep: its patterns hold a little more often.
-    sources = [re.sub(rb"\(\?<?[=!][^()]*\)", b"", source) for source in sources]
+    sources = [re.sub(rb"\(\?<?[=!](?:\\.|[^()\\])*\)", b"", source) for source in sources]
     plain = (re.sub(rb"\?P<\w+>", b"", source.removeprefix(b"^")) for source in sources)
     return [re.sub(rb"[\x80-\xff]", lambda m: b"\\x%02X" % m[0][0], source) for source in plain]
 

@@ -153,6 +153,7 @@ class Section:
         "recognised",
         "repeated_lines",
         "repeated_physical_lines",
+        "service",
     )
 
     def __init__(self, number: int, first_line: int, heading: str | None) -> None:
@@ -164,6 +165,9 @@ class Section:
         self.kind = "unknown"
         """``serve`` or ``unknown``."""
         self.envelopes: tuple[str, ...] = ()
+        """What transports put round the lines, outermost first; ``none`` if nothing."""
+        self.service = ""
+        """Whose lines these are, where a file holds those of several services."""
         self.lives: list[Life] = []
         self.lines = 0
         """Physical lines, blank ones included, headings not."""

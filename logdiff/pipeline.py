@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from logdiff.errors import InputError, UsageError
 from logdiff.model import Log, ReadError, Run, Section
-from logdiff.read import LINE_LIMIT, PartialSource, Source, open_source, parse_address
+from logdiff.read import LINE_LIMIT, Source, open_source, parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,18 +17,27 @@ if TYPE_CHECKING:
     from logdiff.extract.scan import Scanned, ScannedSection, Scanner
     from logdiff.model import Life, Report
 
-    Progress = Callable[[str, int, int], None]
+    Progress = Callable[[str, int, int | None], None]
+    """Takes a name, the bytes that were read, and how many there are where that is known."""
 
 
 _STDIN = "<stdin>"
+_NESTED_LIMIT = 3
+"""Envelopes that are taken off one after the other."""
 
 
 class ReadLog(NamedTuple):
     """One log, read and still open for quoting."""
 
     log: Log
-    source: Source | None
-    """``None`` where the log could not be read."""
+    sources: tuple[Source, ...]
+    """One for each section; none where the log could not be read."""
+    size: int = 0
+    """Bytes of the log, decompressed."""
+
+    def source_of(self, section: Section) -> Source | None:
+        """Where the lines of a section are quoted from."""
+        return self.sources[section.number - 1] if self.sources else None
 
 
 class Reader:
@@ -47,8 +56,8 @@ class Reader:
 
     def __exit__(self, *exception: object) -> None:
         for read in self._read.values():
-            if read.source:
-                read.source.close()
+            for source in read.sources:
+                source.close()
 
     @property
     def paths(self) -> list[str]:
@@ -78,29 +87,36 @@ class Reader:
         Raises:
             UsageError: no such file or section, or the file holds several runs and none is named.
         """
-        log, source = self.log(text)
+        read = self.log(text)
+        log = read.log
         number = parse_address(text).section
         if not log.sections:
             return _unread(text, role, log)
-        if number is None and len(log.sections) > 1:
+        if number is None:
+            number = _only_server(log)
+        if number is None:
             raise UsageError(
                 f"{log.path}: holds {len(log.sections)} runs; say which one is meant:\n"
                 + "\n".join(f"  {_described(log, section)}" for section in log.sections),
                 _how_to_see_more(log),
             )
-        section = _section_of(log, number or 1)
+        section = _section_of(log, number)
         life = judged_life(section, role)
-        return Run(role, _label(log, section), log, section, life, source)
+        return Run(role, _label(log, section), log, section, life, read.source_of(section))
 
     def runs(self, text: str) -> list[Run]:
-        """Every start of a server in every section that an argument means, each as a bad run."""
-        log, source = self.log(text)
+        """Every start of a server in every section that an argument means, each as a bad run.
+
+        Of services that share a file, those that are no server and came to no harm are left out.
+        """
+        read = self.log(text)
+        log = read.log
         number = parse_address(text).section
         if not log.sections:
             return [_unread(text, "bad", log)]
-        sections = log.sections if number is None else [_section_of(log, number)]
+        sections = _concerned(log) if number is None else [_section_of(log, number)]
         return [
-            Run("bad", _label(log, section), log, section, life, source)
+            Run("bad", _label(log, section), log, section, life, read.source_of(section))
             for section in sections
             for life in section.lives
         ]
@@ -110,25 +126,67 @@ class Reader:
         log = Log(shown, os.path.basename(shown))
         if self._scanner is None:
             self._scanner = _scanner()
-        from logdiff.envelopes._unread import refuse
-
-        source = None
+        tell = self._progress
+        told = (lambda done, total: tell(shown, done, total)) if tell else None
         try:
-            source = open_source(path)
-            refuse(source)
+            opened = open_source(path, told)
+            size, sources = opened.size, _unwrapped(opened, told)
         except InputError as error:
-            if source:
-                source.close()
             message = f"{error.message}. {error.hint}" if error.hint else error.message
             log.errors.append(ReadError(shown, None, message))
-            return ReadLog(log, None)
-        tell = self._progress
-        scanned = self._scanner.scan(
-            source, (lambda done, total: tell(shown, done, total)) if tell else None
-        )
-        log.sections = _sections(scanned)
-        log.errors = _read_errors(shown, source, scanned)
-        return ReadLog(log, source)
+            return ReadLog(log, ())
+        owners: list[Source] = []
+        for source in sources:
+            scanned = self._scanner.scan(source, told)
+            sections = _sections(scanned, source, len(log.sections) + 1)
+            log.sections += sections
+            owners += [source] * len(sections)
+            log.errors += _read_errors(shown, source, scanned)
+        return ReadLog(log, tuple(owners), size)
+
+
+def _unwrapped(source: Source, progress: Callable[[int, int | None], None] | None) -> list[Source]:
+    """A source, or the plain copies of it where its transport changes the text."""
+    from logdiff.envelopes._recognise import recognised
+
+    sources = [source]
+    for _ in range(_NESTED_LIMIT):
+        found = [(source, recognised(source)) for source in sources]
+        if not any(envelope for _, envelope in found):
+            break
+        from logdiff.envelopes._copies import copies
+
+        sources = [
+            copy
+            for source, envelope in found
+            for copy in (copies(source, envelope, progress) if envelope else [source])
+        ]
+    return sources
+
+
+def _concerned(log: Log) -> list[Section]:
+    """The sections that are judged where none is named."""
+    if not all(section.service for section in log.sections):
+        return log.sections
+    concerned = [
+        section
+        for section in log.sections
+        if section.kind == "serve" or any(life.ended_badly for life in section.lives)
+    ]
+    return concerned or log.sections
+
+
+def _only_server(log: Log) -> int | None:
+    """The section that is meant where none is named: the only one, or the only server's.
+
+    Of a file that several services share; what a person pasted together may hold another run
+    of the server that is not recognised as one.
+    """
+    if len(log.sections) == 1:
+        return 1
+    servers = [section.number for section in log.sections if section.kind == "serve"]
+    shared = all(section.service for section in log.sections)
+    return servers[0] if shared and len(servers) == 1 else None
 
 
 def compare_runs(good: Run, bad: Run) -> Report:
@@ -159,7 +217,7 @@ def judge_texts(rules: RuleSet, good: str | None, bad: str) -> Report:
 
         source = Source(role, BytesIO(text.encode()))
         log = Log(role, role)
-        log.sections = _sections(Scanner(rules.signals, unwrappers()).scan(source))
+        log.sections = _sections(Scanner(rules.signals, unwrappers()).scan(source), source, 1)
         section = log.sections[0]
         return Run(role, role, log, section, judged_life(section, role), source)
 
@@ -248,43 +306,55 @@ def _described(log: Log, section: Section) -> str:
     ).rstrip()
 
 
-def _sections(scanned: Scanned) -> list[Section]:
+def _sections(scanned: Scanned, source: Source, first: int) -> list[Section]:
+    """The sections of a source, numbered from ``first`` on."""
     from logdiff.facts import derive
 
     sections: list[Section] = []
     for part in scanned.sections:
         lives = [derive(seen, number) for number, seen in enumerate(part.lives, 1)]
-        sections.append(_section(len(sections) + 1, part, lives))
+        sections.append(_section(first + len(sections), part, lives, source))
     if len(sections) > 1 and all(section.kind == "unknown" for section in sections):
         # Only of a program that is known can it be told where one run ends.
         return [_merged(sections, scanned.lines)]
     return sections
 
 
-def _section(number: int, part: ScannedSection, lives: list[Life]) -> Section:
+def _section(number: int, part: ScannedSection, lives: list[Life], source: Source) -> Section:
     from logdiff.redact import redact
 
-    section = Section(number, part.first_line, redact(part.heading) if part.heading else None)
+    heading = part.heading or source.service
+    section = Section(number, part.first_line, redact(heading) if heading else None)
+    section.service = source.service
     section.last_line = part.last_line
     section.lines = part.last_line - part.first_line + 1
     section.lives = lives
     section.recognised = sum(n for shape, n in part.shapes.items() if shape.recognised)
     section.repeated_lines = part.repeated_lines
     section.repeated_physical_lines = part.repeated_physical_lines
-    section.envelopes = tuple(sorted({s.envelope for s in part.shapes if s.envelope})) or ("none",)
+    section.envelopes = _envelopes(part, source)
     if any(life.facts["engine.name"] for life in lives):
         section.kind = "serve"
     return section
 
 
+def _envelopes(part: ScannedSection, source: Source) -> tuple[str, ...]:
+    """What was round the lines, outermost first; the times of a plain copy are our own."""
+    inner = {shape.envelope for shape in part.shapes if shape.envelope}
+    if source.timed:
+        inner.discard("docker-timestamps")
+    return (*source.envelopes, *sorted(inner)) or ("none",)
+
+
 def _merged(sections: list[Section], lines: int) -> Section:
     """One section of a program that is not known."""
-    whole = Section(1, 1, None)
+    whole = Section(sections[0].number, 1, sections[0].service or None)
+    whole.service = sections[0].service
     whole.last_line = whole.lines = lines
     whole.lives = [max((life for s in sections for life in s.lives), key=_size)]
     whole.lives[0].first_line, whole.lives[0].last_line = 1, lines
     whole.recognised = sum(section.recognised for section in sections)
-    whole.envelopes = tuple(sorted({name for s in sections for name in s.envelopes}))
+    whole.envelopes = tuple(dict.fromkeys(name for s in sections for name in s.envelopes))
     return whole
 
 
@@ -297,8 +367,13 @@ def _read_errors(path: str, source: Source, scanned: Scanned) -> list[ReadError]
         return ReadError(path, line, message)
 
     errors = []
-    if isinstance(source, PartialSource):
-        errors.append(at(scanned.lines, "the compressed file is cut off; what is before was read"))
+    if source.partial:
+        errors.append(at(scanned.lines, source.partial))
+    if source.lost_lines:
+        count = source.lost_lines
+        plural = "s" * (count > 1)
+        errors.append(at(None, f"journalctl left out {count:,} line{plural} as binary or too long; "
+                         "capture the log with journalctl -a"))  # fmt: skip
     if scanned.broken_characters:
         count = scanned.broken_characters
         plural = "s" * (count > 1)

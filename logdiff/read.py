@@ -1,6 +1,6 @@
 """Open what the user named and hand it out as bounded chunks of whole lines.
 
-A source is always seekable: standard input, pipes and compressed files are spooled to a
+A source is always seekable: standard input, pipes and files that must be decoded are spooled to a
 temporary file first, because evidence is quoted in a second pass.
 """
 
@@ -14,22 +14,21 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from logdiff.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from logdiff.decoders import Decoder
     from logdiff.model import Mark
+
+    Progress = Callable[[int, int | None], None]
+    """Takes the bytes read, and how many there are, where that is known."""
 
 CHUNK_BYTES = 1 << 20
 LINE_LIMIT = 1 << 16
 """Bytes of a line that are matched; what is past it is counted and left out."""
 SNIFF_BYTES = 1 << 16
+_NESTED_LIMIT = 4
+"""Decoders that are applied one after the other."""
 
-_COMPRESSED = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\x1b\x08\x0c\x07\x00")
 
 
@@ -74,6 +73,16 @@ class Source:
     def __init__(self, name: str, file: IO[bytes]) -> None:
         self.name = name
         self.file = file
+        self.partial: str | None = None
+        """Why it ended before it should have; everything up to there was read."""
+        self.envelopes: tuple[str, ...] = ()
+        """What was taken off every line before this copy was made, outermost first."""
+        self.timed = False
+        """Whether its lines begin with a time that was put there when the copy was made."""
+        self.lost_lines = 0
+        """Lines of which the transport tells that it left them out."""
+        self.service = ""
+        """Whose lines these are, where a file holds those of several."""
         self.size = file.seek(0, os.SEEK_END)
         file.seek(0)
 
@@ -139,32 +148,36 @@ class Source:
         return self.file.read(length)
 
 
-def open_source(path: str) -> Source:
+def open_source(path: str, progress: Progress | None = None) -> Source:
     """Open a path, or ``-`` for standard input.
+
+    Args:
+        path: what to open.
+        progress: is told the bytes read of a stream, or decoded of a file.
 
     Raises:
         UsageError: there is no such path, or it is a directory.
-        InputError: it cannot be read, is empty, binary or in an encoding that is not read.
+        InputError: it cannot be read, is empty, binary or damaged from its beginning.
+        KeyboardInterrupt: a stream was interrupted before its first byte.
     """
-    file, name = _open(path)
+    source = _open(path, progress)
     try:
-        source = _decompressed(file, name)
-        file = source.file
+        source = _decoded(source, progress)
         _refuse_what_is_no_text(source)
     except OSError as error:
-        file.close()
-        raise InputError(f"{name}: {error.strerror or error}") from error
+        source.close()
+        raise InputError(f"{source.name}: {error.strerror or error}") from error
     except BaseException:
-        file.close()
+        source.close()
         raise
     return source
 
 
-def _open(path: str) -> tuple[IO[bytes], str]:
+def _open(path: str, progress: Progress | None) -> Source:
     if path == "-":
         if sys.stdin is None:
             raise InputError("<stdin>: is closed", "Name a file, or pipe the log in.")
-        return _spooled(sys.stdin.buffer.read, "<stdin>"), "<stdin>"
+        return _spooled_stream(sys.stdin.buffer, "<stdin>", progress)
     name = path
     try:
         mode = os.stat(path).st_mode
@@ -179,19 +192,67 @@ def _open(path: str) -> tuple[IO[bytes], str]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISREG(mode):
-        return file, name
+        return Source(name, file)
     with file:
-        return _spooled(file.read, name), name
+        return _spooled_stream(file, name, progress)
 
 
-def _spooled(read: Callable[[int], bytes], name: str) -> IO[bytes]:
-    """A seekable copy of a stream, on disk so that memory does not grow with it."""
+def _spooled_stream(stream: IO[bytes], name: str, progress: Progress | None) -> Source:
+    """A seekable copy of a stream, up to its end or to an interrupt, whichever comes first.
+
+    An interrupt ends ``docker logs -f`` in front of the pipe as well: what came until then is the
+    log.
+    """
+    import signal
+
+    interrupted = False
+    # Whole blocks would keep what a slow program has already written from being read.
+    read = getattr(stream, "read1", stream.read)
+
+    def blocks() -> Iterator[bytes]:
+        nonlocal interrupted
+        try:
+            while block := read(CHUNK_BYTES):
+                yield block
+        except KeyboardInterrupt:
+            interrupted = True
+
+    before = signal.getsignal(signal.SIGINT)
+    # Only the main thread may set it; where interrupts are ignored they stay so.
+    ours = _in_main_thread() and before is not signal.SIG_IGN
+    if ours:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        source = Source(name, _spooled(blocks(), name, progress))
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
+    if interrupted:
+        if not source.size:
+            source.close()
+            raise KeyboardInterrupt
+        source.partial = "reading was interrupted; what came before was read"
+    return source
+
+
+def _in_main_thread() -> bool:
+    import threading
+
+    return threading.current_thread() is threading.main_thread()
+
+
+def _spooled(blocks: Iterable[bytes], name: str, progress: Progress | None) -> IO[bytes]:
+    """A seekable copy of blocks, on disk so that memory does not grow with it."""
     import tempfile
 
     copy = tempfile.TemporaryFile(prefix="logdiff-")  # noqa: SIM115 - the Source closes it
+    size = 0
     try:
-        while block := read(CHUNK_BYTES):
+        for block in blocks:
             copy.write(block)
+            size += len(block)
+            if progress:
+                progress(size, None)
     except OSError as error:
         copy.close()
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
@@ -202,48 +263,50 @@ def _spooled(read: Callable[[int], bytes], name: str) -> IO[bytes]:
     return copy
 
 
-class PartialSource(Source):
-    """A source that ended before it should have; everything up to there was read."""
+def _decoded(source: Source, progress: Progress | None) -> Source:
+    """What a file holds once it is decompressed and is UTF-8; that may take several steps."""
+    from logdiff import decoders
 
-
-def _decompressed(file: IO[bytes], name: str) -> Source:
-    file.seek(0)
-    head = file.read(6)
-    file.seek(0)
-    kind = next((kind for magic, kind in _COMPRESSED.items() if head.startswith(magic)), None)
-    if kind is None:
-        return Source(name, file)
-    if kind != "gzip":
-        raise InputError(
-            f"{name}: is compressed with {kind}, which is not read yet",
-            f"Decompress it first, for example: {kind} -dc {name} | logdiff diagnose -",
-        )
-    return _gunzipped(file, name)
-
-
-def _gunzipped(file: IO[bytes], name: str) -> Source:
-    """What a gzip file holds; of one that is cut off or damaged, what comes before that."""
-    import gzip
-    import zlib
-
-    whole = True
-
-    def read(size: int) -> bytes:
-        nonlocal whole
-        try:
-            # read() would lose what it has gathered when it meets the damage, read1() does not.
-            return stream.read1(size)
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            whole = False
-            return b""
-
-    with file, gzip.GzipFile(fileobj=file) as stream:
-        copy = _spooled(read, name)
-    source = (Source if whole else PartialSource)(name, copy)
-    if not whole and not source.size:
-        source.close()
-        raise InputError(f"{name}: the gzip file is damaged or cut off before its first byte")
+    for _ in range(_NESTED_LIMIT):
+        decoder = decoders.decoder_of(source.read_at(0, decoders.HEAD_BYTES))
+        if decoder is None:
+            break
+        source = _decoded_once(source, decoder, progress)
     return source
+
+
+def _decoded_once(source: Source, decoder: Decoder, progress: Progress | None) -> Source:
+    """A copy that one decoder makes; of a damaged file, what comes before the damage."""
+    from logdiff import decoders
+
+    name = source.name
+    partial = source.partial
+
+    def blocks() -> Iterator[bytes]:
+        nonlocal partial
+        try:
+            yield from decoder.blocks(source.file)
+        except decoders.Damaged:
+            partial = f"the {decoder.name} file is damaged or cut off; what is before was read"
+
+    source.file.seek(0)
+    with source.file:
+        try:
+            made = Source(name, _spooled(blocks(), name, progress))
+        except decoders.Unavailable as missing:
+            raise InputError(
+                f"{name}: is compressed with {decoder.name}",
+                f"Install what reads it, pip install '{missing}', or decompress it first: "
+                f"{decoder.name} -dc {name} | logdiff diagnose -",
+            ) from None
+    made.partial = partial
+    made.envelopes = (*source.envelopes, decoder.name) if decoder.is_envelope else source.envelopes
+    if partial and not made.size:
+        made.close()
+        raise InputError(
+            f"{name}: the {decoder.name} file is damaged or cut off before its first byte"
+        )
+    return made
 
 
 def _refuse_what_is_no_text(source: Source) -> None:
@@ -251,11 +314,6 @@ def _refuse_what_is_no_text(source: Source) -> None:
     if not head:
         raise InputError(
             f"{source.name}: is empty", "Capture it again: docker logs -t NAME > file 2>&1"
-        )
-    if head.startswith(_UTF16_MARKS):
-        raise InputError(
-            f"{source.name}: is UTF-16, which is not read yet",
-            f"Convert it first: iconv -f UTF-16 -t UTF-8 {source.name}",
         )
     controls = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
     if controls * 20 > len(head) or head.count(0) * 4 > len(head):

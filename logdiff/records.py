@@ -11,10 +11,13 @@ shape hold for all its lines.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from logdiff.patterns import compiled
 from logdiff.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Span = tuple[int, int]
 
@@ -72,8 +75,14 @@ class Prefix(NamedTuple):
 NO_PREFIX = Prefix(None, None, None, None, None, 0)
 
 
-def clean(line: bytes, payload: int) -> Clean:
-    """Drop the line end, earlier states of a progress bar, escape sequences and NUL bytes."""
+def clean(line: bytes, payload: int, cuts: Sequence[Span] = ()) -> Clean:
+    """Drop the line end, earlier states of a progress bar, escape sequences and NUL bytes.
+
+    Args:
+        line: the whole line.
+        payload: where what the program wrote begins.
+        cuts: what a transport put in the midst of that.
+    """
     end = len(line)
     while end > payload and line[end - 1] == 13:
         end -= 1
@@ -89,22 +98,22 @@ def clean(line: bytes, payload: int) -> Clean:
         end = carriage_return
         carriage_return = line.rfind(b"\r", start, end)
     text = line[start:end]
-    if b"\x1b" not in text and b"\x00" not in text:
+    if not cuts and b"\x1b" not in text and b"\x00" not in text:
         return Clean(text, start, None)
-    return _without_escapes(text, start)
+    escapes = [(start + match.start(), start + match.end()) for match in _ESCAPE.finditer(text)]
+    return _without(line, start, end, sorted([*escapes, *cuts]))
 
 
-def _without_escapes(text: bytes, start: int) -> Clean:
+def _without(line: bytes, start: int, end: int, dropped: Sequence[Span]) -> Clean:
+    """A part of a line without some spans, in order."""
     kept: list[bytes] = []
     offsets: list[int] = []
-    position = 0
-    for match in _ESCAPE.finditer(text):
-        kept.append(text[position : match.start()])
-        offsets.extend(range(start + position, start + match.start()))
-        position = match.end()
-    kept.append(text[position:])
-    offsets.extend(range(start + position, start + len(text)))
-    return Clean(b"".join(kept), start, offsets)
+    for first, last in (*dropped, (end, end)):
+        if first > start:
+            kept.append(line[start : min(first, end)])
+            offsets.extend(range(start, min(first, end)))
+        start = max(start, last)
+    return Clean(b"".join(kept), offsets[0] if offsets else start, offsets)
 
 
 def strip_escapes(text: bytes) -> bytes:

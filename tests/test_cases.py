@@ -143,8 +143,7 @@ def test_what_a_fixture_must_not_find(case: Path, report: dict[str, Any]) -> Non
 def test_two_runs_in_one_file(capsys: pytest.CaptureFixture[str]) -> None:
     wanted = wanted_of(SINGLE)
     with Reader() as reader:
-        log, _ = reader.log(str(SINGLE / "container.log"))
-        sections = log.sections
+        sections = reader.log(str(SINGLE / "container.log")).log.sections
     assert len(sections) == len(wanted["sections"])
     for section, expected in zip(sections, wanted["sections"], strict=True):
         for name in ("first_line", "last_line", "lines", "heading", "repeated_lines",

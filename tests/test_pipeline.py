@@ -73,6 +73,48 @@ def test_every_section_and_every_life_is_a_run(two: str) -> None:
         assert [run.section.number for run in reader.runs(f"{two}#2")] == [2]
 
 
+COMPOSE = "".join(
+    f"proxy-1    | listening on {number}\n" + f"serving-1  | {line}\n"
+    for number, line in enumerate((HEAD + SERVING).splitlines())
+)
+
+
+def test_the_only_server_of_several_services_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "compose.log"
+    path.write_text(COMPOSE)
+    with Reader() as reader:
+        assert [section.heading for section in reader.log(str(path)).log.sections] == [
+            "proxy-1",
+            "serving-1",
+        ]
+        run = reader.run(str(path), "good")
+        assert run.label == f"{path}#2"
+        assert "serving" in run.facts["stage.entered"]
+        assert [run.label for run in reader.runs(str(path))] == [f"{path}#2"]
+        assert [run.label for run in reader.runs(f"{path}#1")] == [f"{path}#1"]
+
+
+def test_a_service_that_died_is_judged_even_if_nobody_knows_it(tmp_path: Path) -> None:
+    died = 'Traceback (most recent call last):\n  File "/a/b.py", line 1, in c\nKeyError: 1\n'
+    path = tmp_path / "compose.log"
+    path.write_text(COMPOSE + "".join(f"worker-1   | {line}\n" for line in died.splitlines()))
+    with Reader() as reader:
+        assert [run.section.heading for run in reader.runs(str(path))] == ["serving-1", "worker-1"]
+
+
+def test_two_servers_in_one_file_have_to_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "swarm.log"
+    path.write_text("".join(
+        f"serving.{task}.abcdefghijk{task}@node-7    | {line}\n"
+        for line in (HEAD + SERVING).splitlines()
+        for task in (1, 2)
+    ))  # fmt: skip
+    with Reader() as reader:
+        with pytest.raises(UsageError, match="holds 2 runs"):
+            reader.run(str(path), "bad")
+        assert len(reader.runs(str(path))) == 2
+
+
 def test_a_file_is_read_once(two: str) -> None:
     with Reader() as reader:
         assert reader.log(f"{two}#1") is reader.log(f"{two}#2") is reader.log(two)
@@ -80,8 +122,7 @@ def test_a_file_is_read_once(two: str) -> None:
 
 def test_what_was_opened_is_closed(two: str) -> None:
     with Reader() as reader:
-        source = reader.log(two).source
-        assert source is not None
+        [source, _] = reader.log(two).sources
     with pytest.raises(ValueError, match="closed"):
         source.read_at(0, 1)
 

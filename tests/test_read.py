@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import signal
 import sys
 import threading
 import tracemalloc
@@ -14,13 +15,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from logdiff import read
 from logdiff.errors import InputError, LogdiffError, UsageError
 from logdiff.model import Mark
-from logdiff.read import Address, Chunk, PartialSource, Source, open_source, parse_address
+from logdiff.read import Address, Chunk, Source, open_source, parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +124,7 @@ def test_gzip_file_that_is_cut_off_gives_what_is_before(tmp_path: Path, lines: i
     path = tmp_path / "a.log.gz"
     path.write_bytes(compressed[: len(compressed) * 3 // 4])
     source = open_source(str(path))
-    assert isinstance(source, PartialSource)
+    assert source.partial
     got = b"".join(chunk.data for chunk in source.chunks())
     source.close()
     assert text.startswith(got)
@@ -134,7 +136,7 @@ def test_garbage_behind_a_gzip_file_makes_it_partial(tmp_path: Path, tail: bytes
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(LOG) + tail)
     source = open_source(str(path))
-    assert isinstance(source, PartialSource)
+    assert source.partial
     assert source.read_at(0, len(LOG) + 1) == LOG
     source.close()
 
@@ -147,7 +149,7 @@ def test_gzip_file_damaged_inside_gives_what_is_before(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(compressed)
     source = open_source(str(path))
-    assert isinstance(source, PartialSource)
+    assert source.partial
     assert source.size > 0
     source.close()
 
@@ -160,20 +162,112 @@ def test_gzip_file_without_a_first_byte_is_refused(tmp_path: Path, length: int) 
         open_source(str(path))
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (bz2.compress(LOG), "bzip2"),
-        (lzma.compress(LOG), "xz"),
-        (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
-    ],
-)
-def test_other_compression_is_named_with_what_to_do(tmp_path: Path, data: bytes, kind: str) -> None:
+def zstd(data: bytes) -> bytes:
+    return zstandard.ZstdCompressor().compress(data)
+
+
+CODED = {
+    "bzip2": bz2.compress(LOG),
+    "several bzip2 streams": bz2.compress(LOG[:500]) + bz2.compress(LOG[500:]),
+    "xz": lzma.compress(LOG),
+    "zstd": zstd(LOG),
+    "several zstd frames": zstd(LOG[:500]) + zstd(LOG[500:]),
+    "gzip in gzip": gzip.compress(gzip.compress(LOG)),
+    "UTF-16": LOG.decode().encode("utf-16"),
+    "UTF-16, big-endian": b"\xfe\xff" + LOG.decode().encode("utf-16-be"),
+    "UTF-16 without a mark": LOG.decode().encode("utf-16-le"),
+    "UTF-16, big-endian, without a mark": LOG.decode().encode("utf-16-be"),
+    "UTF-16 in xz": lzma.compress(LOG.decode().encode("utf-16")),
+}
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_what_is_coded_is_read(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.log"
-    path.write_bytes(data)
-    with pytest.raises(InputError, match=f"compressed with {kind}") as caught:
+    path.write_bytes(CODED[name])
+    assert content(path) == LOG
+
+
+@pytest.mark.parametrize("kind", ["bzip2", "xz", "zstd"])
+def test_what_comes_before_the_damage_is_read(tmp_path: Path, kind: str) -> None:
+    text = b"".join(os.urandom(8).hex().encode() + b"\n" for _ in range(200_000))
+    if kind == "zstd":
+        compressed = zstd(text)
+    else:
+        compressed = bz2.compress(text) if kind == "bzip2" else lzma.compress(text)
+    path = tmp_path / "a.log"
+    path.write_bytes(compressed[: len(compressed) * 3 // 4])
+    source = open_source(str(path))
+    assert source.partial == f"the {kind} file is damaged or cut off; what is before was read"
+    got = source.read_at(0, len(text))
+    source.close()
+    assert text.startswith(got)
+    assert len(got) > len(text) // 4
+    path.write_bytes(compressed[:20])
+    with pytest.raises(InputError, match=f"the {kind} file is damaged or cut off before its first"):
         open_source(str(path))
-    assert f"{kind} -dc {path}" in str(caught.value.hint)
+
+
+def test_a_decoder_that_is_not_installed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    path = tmp_path / "a.log"
+    path.write_bytes(zstd(LOG))
+    with pytest.raises(InputError, match="is compressed with zstd") as caught:
+        open_source(str(path))
+    assert "pip install 'logdiff[zstd]'" in str(caught.value.hint)
+    assert f"zstd -dc {path}" in str(caught.value.hint)
+
+
+def frame(stream: int, text: bytes) -> bytes:
+    return bytes([stream, 0, 0, 0]) + len(text).to_bytes(4, "big") + text
+
+
+def test_frames_of_two_streams_become_lines_that_neither_tears(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    parts = [frame(1, b"one "), frame(2, b"error\n"), frame(1, b"two\nthree"), frame(2, b"end")]
+    path.write_bytes(b"".join(parts))
+    assert content(path) == b"error\none two\nthree\nend"
+    path.write_bytes(b"".join([*parts[:2], b"\1\0\0\0\0"]))
+    source = open_source(str(path))
+    assert source.partial
+    assert source.envelopes == ("docker-api",)
+    assert source.read_at(0, 99) == b"error\none "
+    source.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent to a process")
+@pytest.mark.parametrize("before", [b"INFO:     up\nhalf a line", b""])
+def test_an_interrupt_ends_standard_input(monkeypatch: pytest.MonkeyPatch, before: bytes) -> None:
+    class Following(io.BytesIO):
+        """Gives what there is, and waits; then the user has enough."""
+
+        def read1(self, size: int | None = -1, /) -> bytes:
+            block = super().read1(-1 if size is None else size)
+            if not block:
+                os.kill(os.getpid(), signal.SIGINT)
+            return block
+
+    stdin = io.TextIOWrapper(Following(before))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    if before:
+        source = open_source("-")
+        assert source.partial == "reading was interrupted; what came before was read"
+        assert source.read_at(0, 99) == before
+        source.close()
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            open_source("-")
+
+
+def test_progress_of_a_stream_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "CHUNK_BYTES", 1_000)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LOG)))
+    told: list[tuple[int, int | None]] = []
+    open_source("-", lambda done, total: told.append((done, total))).close()
+    assert told[0] == (1_000, None)
+    assert told[-1] == (len(LOG), None)
 
 
 @pytest.mark.parametrize(
@@ -181,10 +275,8 @@ def test_other_compression_is_named_with_what_to_do(tmp_path: Path, data: bytes,
     [
         (b"", "is empty"),
         (gzip.compress(b""), "is empty"),
-        ("INFO".encode("utf-16"), "is UTF-16"),
-        (b"\xfe\xff" + "INFO".encode("utf-16-be"), "is UTF-16"),
-        ("INFO started\n".encode("utf-16-le"), "is binary"),
-        (gzip.compress(gzip.compress(LOG)), "is binary"),
+        ("".encode("utf-16"), "is empty"),
+        (gzip.compress(b"\x7fELF" + bytes(range(32)) * 8), "is binary"),
         (b"\x7fELF" + bytes(range(32)) * 8, "is binary"),
     ],
 )
@@ -240,7 +332,7 @@ def test_unreadable_file_is_said(
 
 
 class Failing(io.BytesIO):
-    def read(self, *_: object) -> bytes:
+    def read1(self, *_: object) -> bytes:
         raise OSError(5, "Input/output error")
 
 

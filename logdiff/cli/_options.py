@@ -249,7 +249,7 @@ def _mode(target: str) -> int:
         return 0o666 & ~mask
 
 
-def progress() -> Callable[[str, int, int], None] | None:
+def progress() -> Callable[[str, int, int | None], None] | None:
     """Tells on stderr how far reading has come, on a terminal and after half a second."""
     if not sys.stderr.isatty():
         return None
@@ -258,18 +258,17 @@ def progress() -> Callable[[str, int, int], None] | None:
     began = time.monotonic()
     last = [0.0]
 
-    def tell(path: str, done: int, total: int) -> None:
+    def tell(path: str, done: int, total: int | None) -> None:
         now = time.monotonic()
-        if done >= total:
+        if total is not None and done >= total:
             if last[0]:
                 sys.stderr.write("\r\x1b[K")
         elif now - began > _PROGRESS_AFTER_SECONDS and now - last[0] > 0.1:
             last[0] = now
             rate = done / (now - began) / 1e6
             name = os.path.basename(path)[:40].encode("ascii", "replace").decode()
-            sys.stderr.write(
-                f"\r\x1b[K{name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {rate:,.0f} MB/s"
-            )
+            whole = "" if total is None else f" of {total / 1e6:,.0f}"
+            sys.stderr.write(f"\r\x1b[K{name}: {done / 1e6:,.0f}{whole} MB, {rate:,.0f} MB/s")
             sys.stderr.flush()
 
     return tell

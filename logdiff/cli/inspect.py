@@ -27,11 +27,11 @@ def command(runs: tuple[str, ...], output: Output) -> int:
     with Reader(progress()) as reader:
         logs = [reader.log(run) for run in runs]
         inspection = build_inspection(
-            (read.log, read.source.size if read.source else None) for read in logs
+            (read.log, read.size if read.sources else None) for read in logs
         )
         emit(
             lambda renderer, options: renderer.render_inspect(inspection, options),
             output,
             reader.paths,
         )
-    return 0 if all(read.source for read in logs) else 3
+    return 0 if all(read.sources for read in logs) else 3

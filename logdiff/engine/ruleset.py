@@ -26,7 +26,7 @@ RULES_DIRECTORY = os.path.join(PACKAGE_DIRECTORY, "rules")
 _MAGIC = b"logdiff ruleset 5\n"
 """Starts a cache file; the number goes up when its layout changes."""
 _WITH_PATTERNS = (
-    "logdiff.envelopes._unread",
+    "logdiff.envelopes._recognise",
     "logdiff.envelopes.docker_timestamps",
     "logdiff.extract.engine_args",
     "logdiff.extract.scan",

@@ -202,6 +202,8 @@ class Observations:
         self.last_record_line = 0
         """The last line with a logger's prefix."""
         self.last_text_line = 0
+        self.text_lines = 0
+        """Lines that are not blank."""
         """The last line that is not blank."""
         self.groups: dict[str, dict[tuple[object, ...], Group]] = {}
         self.reported: dict[str, Signal] = {}

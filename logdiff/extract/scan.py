@@ -470,13 +470,15 @@ class _Reading:
         section = self.sections[-1]
         section.last_line = batch.first_line + end - 1
         shapes = batch.shapes if (start, end) == (0, len(batch)) else batch.shapes[start:end]
-        self._count_shapes(section, Counter(shapes))
+        counts = Counter(shapes)
+        self._count_shapes(section, counts)
         by_shape: defaultdict[Shape, list[int]] = defaultdict(list)
         for index, shape in enumerate(shapes, start):
             if shape.interesting:
                 by_shape[shape].append(index)
         ordered = [index for index, shape in enumerate(shapes, start) if shape.ordered]
         life = section.lives[-1]
+        life.text_lines += sum(n for shape, n in counts.items() if shape.message != (0, 0))
         self._note_ends(batch, start, end, life)
         if life.last_text_line:
             section.blank = False

@@ -127,7 +127,8 @@ class Classifier:
         if unwrapped:
             shape.envelope = unwrapped.envelope
             shape.clock = unwrapped.time
-        clean = records.clean(masked, unwrapped.payload if unwrapped else 0)
+        cuts = unwrapped.cuts if unwrapped else ()
+        clean = records.clean(masked, unwrapped.payload if unwrapped else 0, cuts)
         if not clean.text.strip():
             shape.recognised = True
             return shape
@@ -139,6 +140,8 @@ class Classifier:
         message = records.own_words(message)
         _read_part(shape, clean, prefix, message)
         shape.readings = tuple(self._readings(shape, masked, clean, prefix, message))
+        if cuts:
+            shape.readings = tuple(_without_cuts(reading, cuts) for reading in shape.readings)
         shape.heading = not (unwrapped or shape.prefixed or shape.part or shape.readings) and (
             sections.looks_like_heading(clean.text)
         )
@@ -258,6 +261,18 @@ def _cutter(
     if any(records.strip_escapes(part) != part for part in take(masked)):
         return lambda line: tuple(map(records.strip_escapes, take(line)))
     return take
+
+
+def _without_cuts(reading: Reading, cuts: Sequence[Span]) -> Reading:
+    """A reading that leaves out what a transport put in the midst of the line."""
+
+    def take(line: bytes) -> tuple[bytes, ...]:
+        # In the place of each cut stand NUL bytes, which no value keeps.
+        for start, end in cuts:
+            line = line[:start] + bytes(end - start) + line[end:]
+        return tuple(map(records.strip_escapes, reading.take(line)))
+
+    return reading._replace(take=take)
 
 
 class ShapeTable(dict[bytes, Shape]):

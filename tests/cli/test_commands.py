@@ -629,7 +629,7 @@ def test_standard_input(logs: Logs) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", bytes(range(256)) * 20, b"\x1f\x8b\x08\x00zz",
-                                     b"\xfd7zXZ\x00", b"\xff\xfea\x00"])  # fmt: skip
+                                     b"\xfd7zXZ\x00", b"\xff\xfe\x00\x00"])  # fmt: skip
 def test_a_log_that_cannot_be_read_is_named_once(
     logs: Logs, capsys: pytest.CaptureFixture[str], content: bytes
 ) -> None:

@@ -1,0 +1,192 @@
+"""Plain copies of a log whose transport changes the text, one for each service that is in it.
+
+A copy says what the program wrote, behind the transport's time as ``docker logs -t`` prints it.
+Every line keeps its number: a line of another service, or one that continues an earlier line, is
+blank. So what is found in a copy can be looked up in the file that the user has.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from typing import IO, TYPE_CHECKING
+
+from logdiff.envelopes import Entry
+from logdiff.read import Source
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+SERVICE_LIMIT = 20
+"""Services that are told apart; the lines of further ones are read with those of the last."""
+_LINE_BYTES = 1 << 20
+"""What is read of one line of the file."""
+_JOINED_BYTES = 1 << 20
+"""A line that is longer is not waited for any more."""
+_WAITING_LIMIT = 4_096
+_WAITING_BYTES = 1 << 23
+"""Lines, and bytes of them, that wait for the end of an earlier one."""
+_COMMON_LIMIT = 1_000
+"""Lines that concern all services and are kept for those that appear later."""
+_PROGRESS_LINES = 20_000
+
+
+def copies(
+    source: Source, envelope: ModuleType, progress: Callable[[int, int | None], None] | None = None
+) -> list[Source]:
+    """What the services of a log wrote, in the order in which they appear.
+
+    The source itself is closed.
+    """
+    made = _Copies(getattr(envelope, "LOST", None))
+    read = getattr(envelope, "entries", None)
+    raw: deque[bytes] = deque()
+
+    def lines() -> Iterator[bytes]:
+        for line in _lines(source.file):
+            raw.append(line)
+            yield line
+
+    found = read(lines()) if read else map(envelope.unwrap, lines())
+    with source.file:
+        source.file.seek(0)
+        for number, said in enumerate(found):
+            line = raw.popleft()
+            foreign = Entry(line.removeprefix(b"\xef\xbb\xbf"), service=None)
+            for entry in said if isinstance(said, list) else [said or foreign]:
+                made.take(number, entry)
+            if progress and number % _PROGRESS_LINES == 0:
+                progress(source.file.tell(), source.size)
+    return made.sources(source, envelope.NAME)
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines without their line feeds, cut where they are enormous."""
+    while line := file.readline(_LINE_BYTES):
+        rest = line
+        while len(rest) == _LINE_BYTES and not rest.endswith(b"\n"):
+            rest = file.readline(_LINE_BYTES)
+        yield line.removesuffix(b"\n")
+
+
+class _Line:
+    """A line of a copy that may not be complete yet."""
+
+    __slots__ = ("complete", "number", "text")
+
+    def __init__(self, number: int, text: bytes, *, complete: bool) -> None:
+        self.number = number
+        self.text = bytearray(text)
+        self.complete = complete
+
+
+class _Copy:
+    """What one service wrote."""
+
+    def __init__(self) -> None:
+        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="logdiff-")  # noqa: SIM115
+        self.timed = False
+        self.lost_lines = 0
+        self._written = 0
+        """Lines that were written."""
+        self._waiting: deque[_Line] = deque()
+        """Lines from the first incomplete one on."""
+        self._waiting_bytes = 0
+        self._open: dict[bytes, _Line] = {}
+        """The incomplete line of each stream."""
+
+    def take(self, number: int, entry: Entry) -> None:
+        """Take the next line of the log, or of its part that the service wrote."""
+        line = self._open.pop(entry.stream, None)
+        if line:
+            line.text += entry.payload
+            line.complete = entry.ends or len(line.text) > _JOINED_BYTES
+        else:
+            text = entry.time + b" " + entry.payload if entry.time else entry.payload
+            self.timed = self.timed or entry.time is not None
+            line = _Line(number, text, complete=entry.ends)
+            self._waiting.append(line)
+        self._waiting_bytes += len(entry.payload)
+        if not line.complete:
+            self._open[entry.stream] = line
+        self._write(len(self._waiting) > _WAITING_LIMIT or self._waiting_bytes > _WAITING_BYTES)
+
+    def end(self) -> None:
+        """Write what is still waiting, complete or not."""
+        self._write(everything=True)
+        self.file.seek(0)
+
+    def _write(self, everything: bool) -> None:
+        waiting = self._waiting
+        while waiting and (waiting[0].complete or everything):
+            line = waiting.popleft()
+            text = bytes(line.text).replace(b"\n", rb"\n")
+            self.file.write(b"\n" * (line.number - self._written) + text + b"\n")
+            self._written = line.number + 1
+        if not waiting:
+            self._waiting_bytes = 0
+            self._open.clear()
+
+
+class _Copies:
+    """The copies of all services of a log."""
+
+    def __init__(self, lost: re.Pattern[bytes] | None) -> None:
+        self._lost = lost
+        self._made: dict[bytes, _Copy] = {}
+        self._common: list[tuple[int, Entry]] = []
+
+    def take(self, number: int, entry: Entry) -> None:
+        """Take the next line of the log."""
+        name = entry.service
+        lost = bool(self._lost and self._lost.match(entry.payload))
+        if name is None:
+            self._take_common(number, entry)
+        else:
+            copy = self._copy(name or next(iter(self._made), b""))
+            copy.take(number, entry)
+            copy.lost_lines += lost
+
+    def sources(self, source: Source, envelope: str) -> list[Source]:
+        """The copies as sources that know where they come from."""
+        copies = self._made or {b"": self._copy(b"")}
+        found = []
+        for name, copy in copies.items():
+            copy.end()
+            made = Source(source.name, copy.file)
+            made.partial = source.partial
+            made.timed = source.timed or copy.timed
+            made.lost_lines = source.lost_lines + copy.lost_lines
+            made.envelopes = (*source.envelopes, envelope)
+            made.service = source.service or (name if len(copies) > 1 else b"").decode(
+                "utf-8", "replace"
+            )
+            found.append(made)
+        return found
+
+    def _copy(self, name: bytes) -> _Copy:
+        copy = self._made.get(name)
+        if copy is None:
+            if len(self._made) >= SERVICE_LIMIT:
+                return list(self._made.values())[-1]
+            copy = self._made[name] = _Copy()
+            for number, entry in self._common:
+                copy.take(number, entry)
+        return copy
+
+    def _take_common(self, number: int, entry: Entry) -> None:
+        """A line that concerns all services, or the one whose name it begins with."""
+        if not entry.payload:
+            return
+        if len(self._common) < _COMMON_LIMIT:
+            self._common.append((number, entry))
+        named = entry.payload.strip().partition(b" ")[0]
+        only = self._made.get(named)
+        if not self._made and len(self._common) == _COMMON_LIMIT:
+            # So much before the first service is a log of its own.
+            self._copy(b"")
+        else:
+            for copy in [only] if only else self._made.values():
+                copy.take(number, entry)

@@ -1,0 +1,52 @@
+"""``docker logs --details``: the labels and variables that the log driver keeps before each line.
+
+Format: https://docs.docker.com/reference/cli/docker/container/logs/. They are ``name=value``,
+joined by commas, the same before every line, and stand behind the time of ``-t``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from logdiff.envelopes import Entry
+from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NAME = "docker-details"
+
+SAMPLES = (
+    (b"2026-05-02T10:00:01.000000001Z app=serving,tag=7b%3A2 INFO:     up", b"INFO:     up"),
+    (b"app=serving,tag=7b%3A2 INFO:     up", b"INFO:     up"),
+)
+
+_LINE = compiled(
+    rb"(?:(\d{4}-\d\d-\d\dT\S{1,40}) )?"
+    rb"([\w.%/-]{1,200}=[\w.%/+~*!-]{0,500}(?:,[\w.%/-]{1,200}=[\w.%/+~*!-]{0,500}){0,50})"
+    rb"(?: |(?=\r*$))"
+)
+
+
+def labels(line: bytes) -> bytes | None:
+    """The labels before a line, which are the same before all."""
+    match = _LINE.match(line)
+    return match[2] if match else None
+
+
+def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
+    """What each line says; ``None`` for a line that has not the labels of the first."""
+    first: bytes | None = None
+    for line in lines:
+        match = _LINE.match(line)
+        first = first or (match[2] if match else None)
+        if match and match[2] == first:
+            yield Entry(line[match.end() :], in_utc(match[1] or b""))
+        else:
+            yield None
+
+
+def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+    """A line as this transport would print it."""
+    return time + b" app=serving,tag=7b%3A2 " + line

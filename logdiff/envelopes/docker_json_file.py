@@ -1,0 +1,51 @@
+r"""Docker's json-file: one JSON object a line, ``{"log":"text\n","stream":"stderr","time":"…"}``.
+
+Format: https://docs.docker.com/engine/logging/drivers/json-file/. A line of over 16 KiB is kept in
+several objects, of which only the last has the line feed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logdiff.envelopes import Entry
+from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.envelopes._json import encoded, parsed
+
+NAME = "docker-json-file"
+
+SAMPLES = (
+    (
+        rb'{"log":"INFO:     a \u003c b\n","stream":"stderr","time":"2026-05-02T10:00:01.0125Z"}',
+        b"INFO:     a < b",
+    ),
+    (
+        rb'{"log":"up\r\n","stream":"stdout","attrs":{"tag":"a"},"time":"2026-05-02T10:00:01Z"}',
+        b"up\r",
+    ),
+)
+
+
+def unwrap(line: bytes) -> Entry | None:
+    """What a line says; ``None`` for a line that is not in this envelope."""
+    if not line.startswith(b'{"log":'):
+        return None
+    found: dict[str, Any] | None = parsed(line)
+    if found is None or not isinstance(found.get("log"), str):
+        return None
+    text = encoded(found["log"])
+    time = found.get("time")
+    return Entry(
+        text.removesuffix(b"\n"),
+        in_utc(time.encode("utf-8", "replace")) if isinstance(time, str) else None,
+        stream=encoded(str(found.get("stream", ""))),
+        ends=text.endswith(b"\n"),
+    )
+
+
+def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+    """A line as this transport would keep it."""
+    import json
+
+    log = line.decode("utf-8", "replace") + "\n"
+    return json.dumps({"log": log, "stream": "stdout", "time": time.decode()}).encode()

@@ -1,0 +1,103 @@
+"""``journalctl -o export``: a block of ``FIELD=value`` lines for each message.
+
+Format: https://systemd.io/JOURNAL_EXPORT_FORMATS/#journal-export-format. A value that is no text,
+or has several lines, stands below its name behind its length: 64 bits, little-endian.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from logdiff.envelopes import Entry, _journal
+from logdiff.envelopes._clock import EXAMPLE, microseconds
+from logdiff.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NAME = "journald-export"
+
+SAMPLES = (
+    (b"__CURSOR=s=1;i=2\n__REALTIME_TIMESTAMP=1777716001000001\nMESSAGE=INFO:     up\n", b"INFO:"),
+    (b"__CURSOR=s=1;i=2\nMESSAGE\n\x03\0\0\0\0\0\0\0a\x1bb\nPRIORITY=6\n", b"a\x1bb"),
+)
+
+FIRST_FIELDS = (b"__CURSOR=", b"__REALTIME_TIMESTAMP=")
+"""What a block begins with."""
+FIELD = compiled(rb"[A-Z_][A-Z\d_]*=")
+_NAME = compiled(rb"[A-Z_][A-Z\d_]*$")
+_LENGTH_BYTES = 8
+_BLOCK_LINES = 10_000
+"""Lines of a block that are kept; a longer one is none."""
+
+
+def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
+    """What each line says: the text of a message stands at the line of its field."""
+    block = _Block()
+    for line in lines:
+        block.take(line)
+        if block.complete:
+            yield from block.entries()
+            block = _Block()
+    yield from block.entries()
+
+
+def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+    """A line as this transport would print it."""
+    length = len(line).to_bytes(_LENGTH_BYTES, "little")
+    fields = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=%d\nMESSAGE\n%b%b\n"
+    return fields % (microseconds(time), length, line)
+
+
+class _Block:
+    """The fields of one message while they are read."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, bytes] = {}
+        self.lines = 0
+        self.complete = False
+        self._name = ""
+        self._value: bytearray | None = None
+        """What was read of a value that has its length before it."""
+        self._message_line = 0
+
+    def take(self, line: bytes) -> None:
+        self.lines += 1
+        if self._value is not None:
+            self._value += line + b"\n"
+            self._end_value()
+        elif b"=" in line:
+            name, _, value = line.partition(b"=")
+            self._keep(name, value, self.lines - 1)
+        elif _NAME.match(line):
+            self._name, self._value = line.decode("ascii"), bytearray()
+        self.complete = (not line and self._value is None) or self.lines >= _BLOCK_LINES
+
+    def entries(self) -> Iterator[Entry | None]:
+        """One entry for each line of the block, most of them blank."""
+        blank = Entry(b"", service=None)
+        said = _journal.entry(self.fields)
+        texts = said.payload.split(b"\n") if said else []
+        for number in range(self.lines):
+            index = number - self._message_line
+            if said and 0 <= index < len(texts):
+                last = index == len(texts) - 1
+                yield said._replace(payload=texts[index], ends=said.ends or not last)
+            else:
+                yield blank
+
+    def _end_value(self) -> None:
+        value = self._value
+        if value is None or len(value) < _LENGTH_BYTES:
+            return
+        length = int.from_bytes(value[:_LENGTH_BYTES], "little")
+        if len(value) > _LENGTH_BYTES + length:
+            first = self.lines - value.count(b"\n")
+            self._keep(self._name.encode(), bytes(value[_LENGTH_BYTES:][:length]), first)
+            self._value = None
+
+    def _keep(self, name: bytes, value: bytes, line: int) -> None:
+        field = name.decode("ascii", "replace")
+        self.fields[field] = value
+        if field == "MESSAGE":
+            self._message_line = line

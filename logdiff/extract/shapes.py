@@ -113,8 +113,8 @@ class Classifier:
         self._unwrappers = tuple(unwrappers)
         self._by_word: dict[bytes, list[_Candidate]] = {}
         """Patterns by a whole word that is in every line they match."""
-        self._wordless: list[_Candidate] = []
-        """Patterns that need no whole word."""
+        self._wordless: dict[bytes, list[_Candidate]] = {}
+        """Patterns that need no whole word, by their literal."""
         pairs = [(signal, pattern) for signal in signals for pattern in signal.patterns]
         for number, (signal, pattern) in enumerate(pairs):
             self._index(_Candidate(number, signal, pattern[0], pattern[1] or b"", pattern[2]))
@@ -174,15 +174,19 @@ class Classifier:
         if inner:
             self._by_word.setdefault(max(inner, key=len), []).append(candidate)
         else:
-            self._wordless.append(candidate)
+            self._wordless.setdefault(candidate.literal, []).append(candidate)
 
     def _candidates(self, line: bytes) -> list[_Candidate]:
         """The patterns that may match a line, in the order of their signals."""
         by_word = self._by_word
-        possible = self._wordless.copy()
+        found = []
+        for literal, candidates in self._wordless.items():
+            if literal in line:
+                found += candidates
         for word in by_word.keys() & set(_WORD.findall(line)):
-            possible += by_word[word]
-        return sorted(candidate for candidate in possible if candidate.literal in line)
+            found += [candidate for candidate in by_word[word] if candidate.literal in line]
+        found.sort()
+        return found
 
     def _readings(
         self,

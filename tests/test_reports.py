@@ -58,6 +58,7 @@ NAMED: dict[str, frozenset[str]] = {
 }
 """Accepted cause → the rules that state it. A cause that no rule states is not here."""
 
+CLOCK = re.compile(r"\b\d\d:\d\d:\d\d\b")
 GENERIC = frozenset("a client docker file files host image model of or run server the with".split())
 """Words of an accepted fix that say nothing about which one it is."""
 
@@ -87,7 +88,8 @@ class Answer(NamedTuple):
 
 
 def spaced(text: str) -> str:
-    return " ".join(text.split())
+    """A text in one line, without the time of day: of equal messages the first is quoted."""
+    return " ".join(CLOCK.sub("", text).split())
 
 
 def is_above_info(finding: dict[str, Any]) -> bool:

@@ -5,6 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from logdiff.facts.distributions import (
+    ENGINES,
+    distribution_of,
+    is_of_an_engine,
+    is_well_known,
+)
+from logdiff.facts.libraries import missing_libraries
 from logdiff.model import Entry, Evidence
 from logdiff.patterns import compiled
 
@@ -15,35 +22,6 @@ if TYPE_CHECKING:
     from logdiff.extract.traceback import Raised
     from logdiff.facts.context import Context
 
-DISTRIBUTIONS = {
-    "PIL": "pillow",
-    "cv2": "opencv-python-headless",
-    "fla": "flash-linear-attention",
-    "flashinfer": "flashinfer-python",
-    "google.protobuf": "protobuf",
-    "lmformatenforcer": "lm-format-enforcer",
-    "sklearn": "scikit-learn",
-    "skimage": "scikit-image",
-    "yaml": "pyyaml",
-    "zmq": "pyzmq",
-    "pkg_resources": "setuptools",
-}
-"""Distributions whose name is not that of the module that they bring."""
-ENGINES = ("vllm", "sglang", "lmdeploy", "text_generation_server", "lightllm", "sgl_kernel")
-"""Modules that come with an engine: where one is missing, files of two versions are mixed."""
-_WELL_KNOWN = frozenset(
-    """
-    torch torchvision torchaudio torch_npu transformers tokenizers triton numpy scipy pandas numba
-    ray xformers flash_attn flashinfer tiktoken sentencepiece einops timm decord librosa soundfile
-    av xgrammar outlines lmformatenforcer llguidance bitsandbytes auto_gptq gguf mistral_common
-    openai fastapi uvicorn uvloop pydantic starlette aiohttp prometheus_client huggingface_hub
-    hf_transfer safetensors accelerate peft psutil msgspec cachetools cloudpickle modelscope
-    partial_json_parser qwen_vl_utils compressed_tensors depyf blake3 cbor2 diskcache lark
-    pybase64 setproctitle causal_conv1d mamba_ssm nixl lmcache importlib_metadata packaging
-    setuptools requests tqdm regex jinja2 filelock sympy networkx ninja six typing_extensions
-    """.split()
-)
-"""Modules that a package index has under their own name."""
 _SIGNATURE = compiled(
     r"(?P<called>[\w.<>]{1,200})\(\) (?P<problem>"
     r"got an unexpected keyword argument '(?P<unexpected>\w{1,80})'"
@@ -62,6 +40,7 @@ def set_image(context: Context) -> None:
     context.set_list("modules_missing", _modules(context), context.came_to("args"))
     # What is wrong here is said aloud: a log that says nothing of it has nothing of it.
     known = context.seen.last_text_line > 0
+    context.set_list("libraries_missing", missing_libraries(context, _death(context)), known)
     context.set_list("symbols_missing", _symbols(context), known)
     context.set_list("signature_mismatches", _signatures(context), known)
 
@@ -85,9 +64,9 @@ def _module(context: Context, module: str, name: str | None, groups: list[Group]
     values = {
         "module": module,
         "name": name,
-        "package": _distribution(module),
-        "engine": module.partition(".")[0] in ENGINES,
-        "known": module.partition(".")[0] in _WELL_KNOWN or module in DISTRIBUTIONS,
+        "package": distribution_of(module),
+        "engine": is_of_an_engine(module),
+        "known": is_well_known(module),
         "where": str(place) if place else next((g.place for g in groups if g.place), None),
         "file": place.path.rpartition("/")[2] if place else None,
         "raised": raised is not None or any(group.level is None for group in groups),
@@ -119,12 +98,6 @@ def _kills(context: Context, module: str, name: str | None) -> bool:
 def _death(context: Context) -> str:
     dead = context.life.facts["engine_dead"]
     return (dead["error"] or "") if dead else ""
-
-
-def _distribution(module: str) -> str:
-    """The distribution that brings a module, as far as its name tells."""
-    top = module.partition(".")[0]
-    return DISTRIBUTIONS.get(module) or DISTRIBUTIONS.get(top) or top.replace("_", "-")
 
 
 # Symbols of compiled libraries

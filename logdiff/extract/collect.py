@@ -225,12 +225,14 @@ def _message(
     message = printed.decode("utf-8", "replace").strip()
     if not traceback.announces(message):
         return message, None
+    message = message.rstrip(":")
+    indented = not message.startswith("Failed to import")
     for below in range(index + 1, min(index + 1 + traceback.EXPLANATION_LINES, len(batch))):
         line, shape = batch.lines[below], batch.shapes[below]
         text = records.cut(line, shape.message).decode("utf-8", "replace")[:_LONGEST_FIELD]
         if writer != _writer(line, shape):
             continue
-        if text.startswith("  "):
+        if text.startswith(("  ", "\t")) or (text and not indented):
             return f"{message}: {text.strip()}", below
         if text and " " not in text.strip():  # the field that it is about
             message += f": {text.strip()}"

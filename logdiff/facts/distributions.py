@@ -17,10 +17,14 @@ DISTRIBUTIONS = {
     "vllm_flash_attn": "vllm",
     "selective_scan_cuda": "mamba-ssm",
     "causal_conv1d_cuda": "causal-conv1d",
+    "aten": "torch",
+    "npu": "torch-npu",
+    "FlashInfer": "flashinfer-python",
+    "FlashAttention": "flash-attn",
     "zmq": "pyzmq",
     "pkg_resources": "setuptools",
 }
-"""Distributions whose name is not that of the module that they bring."""
+"""Distributions whose name is not that of the module, or of the operators, that they bring."""
 ENGINES = (
     "vllm",
     "vllm_flash_attn",

@@ -79,7 +79,8 @@ def _module(context: Context, module: str, name: str | None, groups: list[Group]
 
 def _import_errors(context: Context) -> Iterable[Raised]:
     raised = context.seen.tracebacks.raised.values()
-    return (r for r in raised if r.kind.endswith(("ModuleNotFoundError", "ImportError")))
+    kinds = ("ModuleNotFoundError", "ImportError", "AttributeError")
+    return (r for r in raised if r.kind.endswith(kinds))
 
 
 def _names(message: str, module: str, name: str | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from logdiff.facts.context import integer, texts
+from logdiff.facts.distributions import distribution_of
 from logdiff.model import Entry
 
 if TYPE_CHECKING:
@@ -65,13 +66,22 @@ def _counted(context: Context, signal: str, *fields: str) -> list[Entry]:
 
 
 def _missing_operators(context: Context) -> list[Entry]:
-    entries = _counted(context, "custom-op-missing", "op", "module", "attribute", "reason")
+    fields = ("op", "module", "attribute", "reason", "backend")
+    entries = _counted(context, "custom-op-missing", *fields)
     for entry in entries:
         module, attribute = entry.pop("module"), entry.pop("attribute")
         entry["missing"] = f"{module}.{attribute}" if attribute else None
         entry["package"] = _package(module)
         entry["op"] = entry["op"] or attribute
     return entries
+
+
+def set_fatal_operators(context: Context) -> None:
+    """Say of each missing operator whether the engine died of it; the death must be known."""
+    dead = context.life.facts["engine_dead"]
+    error = (dead["error"] or "") if dead else ""
+    for entry in context.life.facts["ops_missing"] or ():
+        entry["fatal"] = bool(entry["op"]) and entry["op"] in error
 
 
 def _set_nan(context: Context) -> None:
@@ -110,4 +120,4 @@ def _package(module: str | None) -> str | None:
     """The distribution of a module; compiled extensions (``_C``) are the engine's own."""
     if not module:
         return None
-    return "vllm" if module.startswith("_") else module.partition(".")[0]
+    return "vllm" if module.startswith("_") else distribution_of(module)

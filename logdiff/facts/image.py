@@ -11,7 +11,7 @@ from logdiff.facts.distributions import (
     is_of_an_engine,
     is_well_known,
 )
-from logdiff.facts.libraries import missing_libraries
+from logdiff.facts.libraries import missing_libraries, package_of
 from logdiff.model import Entry, Evidence
 from logdiff.patterns import compiled
 
@@ -32,6 +32,10 @@ _SIGNATURE = compiled(
     r"|takes no (?:keyword )?arguments?)"
 )
 _MANGLED = compiled(r"(\d{1,3})(?=[A-Za-z_])")
+_RUNTIME = ("GLIBC_", "GLIBCXX_", "CXXABI_", "GCC_", "OPENSSL_")
+"""Versions of the libraries of the system, which programs ask for as they do for symbols."""
+_NVIDIA = ("__nvJitLink", "nvJitLink", "nccl", "cublas", "cudnn", "cusparse", "cufft", "cuda")
+"""Symbols of the libraries that torch brings in wheels of their own."""
 _TORCH = ("at", "c10", "torch", "caffe2")
 
 
@@ -122,8 +126,10 @@ def _symbol(context: Context, symbol: str, groups: list[Group]) -> Entry:
         "library": library,
         "provider": texts.get("provider") or None,
         "torch": readable.partition("::")[0] in _TORCH or symbol.startswith("c10_"),
-        "vendor": bool(texts.get("provider")),
-        "engine": bool(library) and any(f"/{name}/" in str(library) for name in ENGINES),
+        "vendor": symbol.startswith("aclnn"),
+        "runtime": symbol.startswith(_RUNTIME),
+        "nvidia": symbol.startswith(_NVIDIA),
+        "package": package_of(library) if library else None,
         "fatal": symbol[:60] in _death(context) or "_OpNamespace" in _death(context),
         "occurrences": sum(proof.count for proof in proofs),
     }

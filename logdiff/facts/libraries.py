@@ -90,9 +90,12 @@ def _package(importer: str | None, frame: Frame | None) -> str | None:
     """The distribution whose compiled extension asks for a library."""
     if importer:
         return distribution_of(importer.rpartition("/")[2])
-    if frame is None:
-        return None
-    match = _PACKAGES.search(frame.path) or _CHECKOUT.search(frame.path)
+    return package_of(frame.path) if frame else None
+
+
+def package_of(path: str) -> str | None:
+    """The distribution that a file of Python code, or a compiled extension, belongs to."""
+    match = _PACKAGES.search(path) or _CHECKOUT.search(path)
     return distribution_of(match[1]) if match else None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from logdiff.facts.context import integer, texts
 from logdiff.facts.distributions import distribution_of
 from logdiff.model import Entry
+from logdiff.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from logdiff.extract.observations import Group
     from logdiff.facts.context import Context
     from logdiff.model import Evidence
+
+_NAN = compiled(r"(?i)\bnans?\b|isnan")
 
 
 def set_kernels(context: Context) -> None:
@@ -76,21 +79,25 @@ def _missing_operators(context: Context) -> list[Entry]:
     return entries
 
 
-def set_fatal_operators(context: Context) -> None:
-    """Say of each missing operator whether the engine died of it; the death must be known."""
+def set_fatal_kernels(context: Context) -> None:
+    """Say whether the engine died of a missing operator, or of NaN; the death must be known."""
     dead = context.life.facts["engine_dead"]
     error = (dead["error"] or "") if dead else ""
+    if nan := context.life.facts["nan"]:
+        nan["fatal"] = _NAN.search(error) is not None
     for entry in context.life.facts["ops_missing"] or ():
         entry["fatal"] = bool(entry["op"]) and entry["op"] in error
 
 
 def _set_nan(context: Context) -> None:
-    groups = context.groups("nan-output")
+    groups = context.groups("nan-output", "nan-raised")
     if not groups and "profile" not in context.life.facts["stage.completed"]:
         context.set("nan", None)
         return
     fractions = [float(text) for text in texts(groups, "fraction")]
-    place = next((group.place for group in groups if group.place), None)
+    # Who prints an exception did not make the values.
+    warnings = context.groups("nan-output")
+    place = next((group.place for group in warnings if group.place), None)
     proofs = context.proofs(groups)
     value: dict[str, Any] = {
         "occurrences": sum(group.count for group in groups),

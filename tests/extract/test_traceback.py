@@ -107,10 +107,9 @@ def test_what_an_exception_only_announces_is_read_from_the_next_lines(
     [
         ("RuntimeError: Error(s) in loading state_dict for Small:", "\tsize mismatch for head",
          "Error(s) in loading state_dict for Small: size mismatch for head"),
-        ("RuntimeError: Failed to import helio.ops because of the following error (look up):",
-         "/opt/gate.so: undefined symbol: gate",
-         "Failed to import helio.ops because of the following error (look up): /opt/gate.so: "
-         + "undefined symbol: gate"),
+        ("RuntimeError: Failed to import helio because of the following error (look up):",
+         "no gate",
+         "Failed to import helio because of the following error (look up): no gate"),
     ],
 )  # fmt: skip
 def test_others_announce_too(first: str, below: str, message: str) -> None:

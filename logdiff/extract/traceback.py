@@ -35,8 +35,9 @@ _ANNOUNCEMENT = compiled(
     r"\d+ validation errors? for \w+"
     r"|Error\(s\) in loading state_dict for \w+:?"
     r"|Failed to import [\w.]{1,200} because of the following error[^\n]{0,60}"
+    r"|PTXAS error: Internal Triton PTX codegen error"
 )
-"""How pydantic, torch and transformers begin; what is wrong follows on lines of its own."""
+"""How pydantic, torch, transformers and Triton begin; what is wrong follows on its own lines."""
 EXPLANATION_LINES = 2
 """Lines below an exception in which what it announces may stand."""
 _PASSING_ON = (

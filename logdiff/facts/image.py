@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from logdiff.facts.context import Context
 
 _SIGNATURE = compiled(
-    r"(?P<called>[\w.<>]{1,200})\(\) (?P<problem>"
+    r"(?P<called>[\w.<>:]{1,200})\(\):? (?P<problem>"
     r"got an unexpected keyword argument '(?P<unexpected>\w{1,80})'"
     r"|got multiple values for (?:keyword )?argument '(?P<twice>\w{1,80})'"
     r"|missing \d{1,3} required (?:positional|keyword-only) arguments?: '(?P<missing>\w{1,80})'"
     r"|takes (?:from \d{1,3} to )?\d{1,3} positional arguments? but \d{1,3} "
     r"(?:\w{1,30} ){0,8}(?:was|were) given"
-    r"|takes no (?:keyword )?arguments?)"
+    r"|takes no (?:keyword )?arguments?"
+    # What compiled functions say, of pybind and of torch.
+    r"|incompatible function arguments"
+    r"|expected at most \d{1,3} argument\(s\) but received \d{1,3} argument\(s\)"
+    r"|is missing value for argument '(?P<absent>\w{1,80})')"
 )
 _MANGLED = compiled(r"(\d{1,3})(?=[A-Za-z_])")
 _RUNTIME = ("GLIBC_", "GLIBCXX_", "CXXABI_", "GCC_", "OPENSSL_")
@@ -166,13 +170,16 @@ def _signatures(context: Context) -> list[Entry]:
     raised = sorted(context.seen.tracebacks.raised.values(), key=lambda r: r.first.line)
     for exception in raised:
         match = _SIGNATURE.match(exception.message)
-        if match is None or exception.kind.rpartition(".")[2] != "TypeError":
+        if match is None or exception.kind.rpartition(".")[2] not in ("TypeError", "RuntimeError"):
             continue
         caller = exception.caller
         values = {
             "called": match["called"],
-            "problem": match["problem"],
-            "argument": match["unexpected"] or match["twice"] or match["missing"],
+            "problem": match["problem"].replace("incompatible", "got incompatible"),
+            "argument": match["unexpected"]
+            or match["twice"]
+            or match["missing"]
+            or match["absent"],
             "where": str(caller) if caller else None,
             "file": caller.path.rpartition("/")[2] if caller else None,
             "path": caller.path if caller else None,

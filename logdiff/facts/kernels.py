@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from logdiff.facts.context import integer, texts
@@ -86,7 +87,8 @@ def set_fatal_kernels(context: Context) -> None:
     if nan := context.life.facts["nan"]:
         nan["fatal"] = _NAN.search(error) is not None
     for entry in context.life.facts["ops_missing"] or ():
-        entry["fatal"] = bool(entry["op"]) and entry["op"] in error
+        name = re.escape(entry["op"] or "")
+        entry["fatal"] = bool(name) and re.search(rf"\b{name}\b", error) is not None
 
 
 def _set_nan(context: Context) -> None:

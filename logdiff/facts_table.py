@@ -19,6 +19,7 @@ FACTS: dict[str, str] = {
     "kernels": "Operators that a vendor library announced as loaded or used, one entry each.",
     "kernels.fallback": "Operators that fell back to a slower implementation, one entry each.",
     "kv": "The key-value cache: blocks, block size, capacity and required tokens, GiB available.",
+    "libraries_missing": "Shared libraries that are not found, who asks for them and why.",
     "modules_missing": "Python modules, or names in them, that could not be imported.",
     "multimodal": "What was said about the vision and audio parts of the model.",
     "nan": "Values that are not a number: occurrences, layers, modules, fractions, workers.",

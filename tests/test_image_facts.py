@@ -90,6 +90,25 @@ def test_signatures(log: str, wanted: dict[str, Any]) -> None:
     holds_at_least(dict(call), {"called": "HelioAttention.__init__"} | wanted)
 
 
+@pytest.mark.parametrize(
+    ("error", "called", "problem", "argument"),
+    [
+        ("TypeError: gate_fwd(): incompatible function arguments. The following argument types",
+         "gate_fwd", "got incompatible function arguments", None),
+        ("RuntimeError: _C::gate() expected at most 5 argument(s) but received 6 argument(s). De",
+         "_C::gate", "expected at most 5 argument(s) but received 6 argument(s)", None),
+        ("RuntimeError: _C::gate() is missing value for argument 'sinks'. Declaration: _C::gate",
+         "_C::gate", "is missing value for argument 'sinks'", "sinks"),
+    ],
+)  # fmt: skip
+def test_signatures_of_compiled_functions(
+    error: str, called: str, problem: str, argument: str | None
+) -> None:
+    (call,) = facts_of(text(START, MODEL, error))["signature_mismatches"]
+    wanted = {"called": called, "problem": problem, "argument": argument, "fatal": True}
+    holds_at_least(dict(call), wanted)
+
+
 def test_another_type_error_is_no_mismatch() -> None:
     facts = facts_of(text(START, MODEL, "TypeError: 'NoneType' object is not iterable"))
     assert facts["signature_mismatches"] == []

@@ -225,16 +225,23 @@ def _message(
     message = printed.decode("utf-8", "replace").strip()
     if not traceback.announces(message):
         return message, None
+    message = message.rstrip(":")
+    indented = not message.startswith(("Failed to import", "PTXAS"))
     for below in range(index + 1, min(index + 1 + traceback.EXPLANATION_LINES, len(batch))):
         line, shape = batch.lines[below], batch.shapes[below]
         text = records.cut(line, shape.message).decode("utf-8", "replace")[:_LONGEST_FIELD]
         if writer != _writer(line, shape):
             continue
-        if text.startswith("  "):
+        if text.startswith(("  ", "\t")) or (not indented and _is_told(text)):
             return f"{message}: {text.strip()}", below
         if text and " " not in text.strip():  # the field that it is about
             message += f": {text.strip()}"
     return printed.decode("utf-8", "replace").strip(), None
+
+
+def _is_told(text: str) -> bool:
+    """Whether a line says something itself, and does not only announce the next one."""
+    return bool(text.strip()) and not text.rstrip().endswith(":")
 
 
 def _writer(line: bytes, shape: Shape) -> traceback.Writer:

@@ -31,8 +31,13 @@ _EXCEPTION = compiled(
     re.DOTALL,
 )
 _CANDIDATE = compiled(rb"((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80})(?:: (.*)|:? *$)", re.DOTALL)
-_ANNOUNCEMENT = compiled(r"\d+ validation errors? for \w+")
-"""How pydantic begins; the field and what is wrong with it follow on lines of their own."""
+_ANNOUNCEMENT = compiled(
+    r"\d+ validation errors? for \w+"
+    r"|Error\(s\) in loading state_dict for \w+:?"
+    r"|Failed to import [\w.]{1,200} because of the following error[^\n]{0,60}"
+    r"|PTXAS error: Internal Triton PTX codegen error"
+)
+"""How pydantic, torch, transformers and Triton begin; what is wrong follows on its own lines."""
 EXPLANATION_LINES = 2
 """Lines below an exception in which what it announces may stand."""
 _PASSING_ON = (

@@ -13,7 +13,7 @@ from logdiff.facts.context import Context
 from logdiff.facts.death import set_death
 from logdiff.facts.engine import set_engine
 from logdiff.facts.image import set_image
-from logdiff.facts.kernels import set_kernels
+from logdiff.facts.kernels import set_fatal_kernels, set_kernels
 from logdiff.facts.memory import set_memory
 from logdiff.facts.messages import set_messages
 from logdiff.facts.serving import set_serving
@@ -40,6 +40,7 @@ def derive(observations: Observations, number: int) -> Life:
     set_memory(context)
     set_serving(context)
     set_death(context)
+    set_fatal_kernels(context)
     set_image(context)
     set_messages(context)
     facts = context.life.facts

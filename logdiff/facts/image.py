@@ -5,6 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from logdiff.facts.distributions import (
+    ENGINES,
+    distribution_of,
+    is_of_an_engine,
+    is_well_known,
+)
+from logdiff.facts.libraries import missing_libraries, package_of
 from logdiff.model import Entry, Evidence
 from logdiff.patterns import compiled
 
@@ -15,45 +22,24 @@ if TYPE_CHECKING:
     from logdiff.extract.traceback import Raised
     from logdiff.facts.context import Context
 
-DISTRIBUTIONS = {
-    "PIL": "pillow",
-    "cv2": "opencv-python-headless",
-    "fla": "flash-linear-attention",
-    "flashinfer": "flashinfer-python",
-    "google.protobuf": "protobuf",
-    "lmformatenforcer": "lm-format-enforcer",
-    "sklearn": "scikit-learn",
-    "skimage": "scikit-image",
-    "yaml": "pyyaml",
-    "zmq": "pyzmq",
-    "pkg_resources": "setuptools",
-}
-"""Distributions whose name is not that of the module that they bring."""
-ENGINES = ("vllm", "sglang", "lmdeploy", "text_generation_server", "lightllm", "sgl_kernel")
-"""Modules that come with an engine: where one is missing, files of two versions are mixed."""
-_WELL_KNOWN = frozenset(
-    """
-    torch torchvision torchaudio torch_npu transformers tokenizers triton numpy scipy pandas numba
-    ray xformers flash_attn flashinfer tiktoken sentencepiece einops timm decord librosa soundfile
-    av xgrammar outlines lmformatenforcer llguidance bitsandbytes auto_gptq gguf mistral_common
-    openai fastapi uvicorn uvloop pydantic starlette aiohttp prometheus_client huggingface_hub
-    hf_transfer safetensors accelerate peft psutil msgspec cachetools cloudpickle modelscope
-    partial_json_parser qwen_vl_utils compressed_tensors depyf blake3 cbor2 diskcache lark
-    pybase64 setproctitle causal_conv1d mamba_ssm nixl lmcache importlib_metadata packaging
-    setuptools requests tqdm regex jinja2 filelock sympy networkx ninja six typing_extensions
-    """.split()
-)
-"""Modules that a package index has under their own name."""
 _SIGNATURE = compiled(
-    r"(?P<called>[\w.<>]{1,200})\(\) (?P<problem>"
+    r"(?P<called>[\w.<>:]{1,200})\(\):? (?P<problem>"
     r"got an unexpected keyword argument '(?P<unexpected>\w{1,80})'"
     r"|got multiple values for (?:keyword )?argument '(?P<twice>\w{1,80})'"
     r"|missing \d{1,3} required (?:positional|keyword-only) arguments?: '(?P<missing>\w{1,80})'"
     r"|takes (?:from \d{1,3} to )?\d{1,3} positional arguments? but \d{1,3} "
     r"(?:\w{1,30} ){0,8}(?:was|were) given"
-    r"|takes no (?:keyword )?arguments?)"
+    r"|takes no (?:keyword )?arguments?"
+    # What compiled functions say, of pybind and of torch.
+    r"|incompatible function arguments"
+    r"|expected at most \d{1,3} argument\(s\) but received \d{1,3} argument\(s\)"
+    r"|is missing value for argument '(?P<absent>\w{1,80})')"
 )
 _MANGLED = compiled(r"(\d{1,3})(?=[A-Za-z_])")
+_RUNTIME = ("GLIBC_", "GLIBCXX_", "CXXABI_", "GCC_", "OPENSSL_")
+"""Versions of the libraries of the system, which programs ask for as they do for symbols."""
+_NVIDIA = ("__nvJitLink", "nvJitLink", "nccl", "cublas", "cudnn", "cusparse", "cufft", "cuda")
+"""Symbols of the libraries that torch brings in wheels of their own."""
 _TORCH = ("at", "c10", "torch", "caffe2")
 
 
@@ -62,6 +48,7 @@ def set_image(context: Context) -> None:
     context.set_list("modules_missing", _modules(context), context.came_to("args"))
     # What is wrong here is said aloud: a log that says nothing of it has nothing of it.
     known = context.seen.last_text_line > 0
+    context.set_list("libraries_missing", missing_libraries(context, _death(context)), known)
     context.set_list("symbols_missing", _symbols(context), known)
     context.set_list("signature_mismatches", _signatures(context), known)
 
@@ -85,9 +72,9 @@ def _module(context: Context, module: str, name: str | None, groups: list[Group]
     values = {
         "module": module,
         "name": name,
-        "package": _distribution(module),
-        "engine": module.partition(".")[0] in ENGINES,
-        "known": module.partition(".")[0] in _WELL_KNOWN or module in DISTRIBUTIONS,
+        "package": distribution_of(module),
+        "engine": is_of_an_engine(module),
+        "known": is_well_known(module),
         "where": str(place) if place else next((g.place for g in groups if g.place), None),
         "file": place.path.rpartition("/")[2] if place else None,
         "raised": raised is not None or any(group.level is None for group in groups),
@@ -100,7 +87,8 @@ def _module(context: Context, module: str, name: str | None, groups: list[Group]
 
 def _import_errors(context: Context) -> Iterable[Raised]:
     raised = context.seen.tracebacks.raised.values()
-    return (r for r in raised if r.kind.endswith(("ModuleNotFoundError", "ImportError")))
+    kinds = ("ModuleNotFoundError", "ImportError", "AttributeError")
+    return (r for r in raised if r.kind.endswith(kinds))
 
 
 def _names(message: str, module: str, name: str | None) -> bool:
@@ -119,12 +107,6 @@ def _kills(context: Context, module: str, name: str | None) -> bool:
 def _death(context: Context) -> str:
     dead = context.life.facts["engine_dead"]
     return (dead["error"] or "") if dead else ""
-
-
-def _distribution(module: str) -> str:
-    """The distribution that brings a module, as far as its name tells."""
-    top = module.partition(".")[0]
-    return DISTRIBUTIONS.get(module) or DISTRIBUTIONS.get(top) or top.replace("_", "-")
 
 
 # Symbols of compiled libraries
@@ -148,8 +130,10 @@ def _symbol(context: Context, symbol: str, groups: list[Group]) -> Entry:
         "library": library,
         "provider": texts.get("provider") or None,
         "torch": readable.partition("::")[0] in _TORCH or symbol.startswith("c10_"),
-        "vendor": bool(texts.get("provider")),
-        "engine": bool(library) and any(f"/{name}/" in str(library) for name in ENGINES),
+        "vendor": symbol.startswith("aclnn"),
+        "runtime": symbol.startswith(_RUNTIME),
+        "nvidia": symbol.startswith(_NVIDIA),
+        "package": package_of(library) if library else None,
         "fatal": symbol[:60] in _death(context) or "_OpNamespace" in _death(context),
         "occurrences": sum(proof.count for proof in proofs),
     }
@@ -186,13 +170,16 @@ def _signatures(context: Context) -> list[Entry]:
     raised = sorted(context.seen.tracebacks.raised.values(), key=lambda r: r.first.line)
     for exception in raised:
         match = _SIGNATURE.match(exception.message)
-        if match is None or exception.kind.rpartition(".")[2] != "TypeError":
+        if match is None or exception.kind.rpartition(".")[2] not in ("TypeError", "RuntimeError"):
             continue
         caller = exception.caller
         values = {
             "called": match["called"],
-            "problem": match["problem"],
-            "argument": match["unexpected"] or match["twice"] or match["missing"],
+            "problem": match["problem"].replace("incompatible", "got incompatible"),
+            "argument": match["unexpected"]
+            or match["twice"]
+            or match["missing"]
+            or match["absent"],
             "where": str(caller) if caller else None,
             "file": caller.path.rpartition("/")[2] if caller else None,
             "path": caller.path if caller else None,

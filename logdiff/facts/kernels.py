@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from logdiff.facts.context import integer, texts
+from logdiff.facts.distributions import distribution_of
 from logdiff.model import Entry
+from logdiff.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from logdiff.extract.observations import Group
     from logdiff.facts.context import Context
     from logdiff.model import Evidence
+
+_NAN = compiled(r"(?i)\bnans?\b|isnan")
 
 
 def set_kernels(context: Context) -> None:
@@ -65,7 +70,8 @@ def _counted(context: Context, signal: str, *fields: str) -> list[Entry]:
 
 
 def _missing_operators(context: Context) -> list[Entry]:
-    entries = _counted(context, "custom-op-missing", "op", "module", "attribute", "reason")
+    fields = ("op", "module", "attribute", "reason", "backend")
+    entries = _counted(context, "custom-op-missing", *fields)
     for entry in entries:
         module, attribute = entry.pop("module"), entry.pop("attribute")
         entry["missing"] = f"{module}.{attribute}" if attribute else None
@@ -74,13 +80,26 @@ def _missing_operators(context: Context) -> list[Entry]:
     return entries
 
 
+def set_fatal_kernels(context: Context) -> None:
+    """Say whether the engine died of a missing operator, or of NaN; the death must be known."""
+    dead = context.life.facts["engine_dead"]
+    error = (dead["error"] or "") if dead else ""
+    if nan := context.life.facts["nan"]:
+        nan["fatal"] = _NAN.search(error) is not None
+    for entry in context.life.facts["ops_missing"] or ():
+        name = re.escape(entry["op"] or "")
+        entry["fatal"] = bool(name) and re.search(rf"\b{name}\b", error) is not None
+
+
 def _set_nan(context: Context) -> None:
-    groups = context.groups("nan-output")
+    groups = context.groups("nan-output", "nan-raised")
     if not groups and "profile" not in context.life.facts["stage.completed"]:
         context.set("nan", None)
         return
     fractions = [float(text) for text in texts(groups, "fraction")]
-    place = next((group.place for group in groups if group.place), None)
+    # Who prints an exception did not make the values.
+    warnings = context.groups("nan-output")
+    place = next((group.place for group in warnings if group.place), None)
     proofs = context.proofs(groups)
     value: dict[str, Any] = {
         "occurrences": sum(group.count for group in groups),
@@ -110,4 +129,4 @@ def _package(module: str | None) -> str | None:
     """The distribution of a module; compiled extensions (``_C``) are the engine's own."""
     if not module:
         return None
-    return "vllm" if module.startswith("_") else module.partition(".")[0]
+    return "vllm" if module.startswith("_") else distribution_of(module)

@@ -236,6 +236,9 @@ def fix_words(fix: dict[str, Any], mark: Callable[[str], str] = str) -> str:
     action = fix["action"]
     if says_nothing(fix):
         return f"change {mark(key)}"
+    if action == "set" and fix["kind"] == "package" and old is None and new is not None:
+        # No package is "unset": the image has some build, which the log does not name.
+        return f"use {mark(f'{key} {value(new)}')}"
     if action == "set":
         arrow = _arrow(value(old, "args."), value(new, "args."))
         together = len(key) + len(arrow) < _MOST_UNBROKEN

@@ -102,6 +102,21 @@ def test_what_an_exception_only_announces_is_read_from_the_next_lines(
     assert below == explained
 
 
+@pytest.mark.parametrize(
+    ("first", "below", "message"),
+    [
+        ("RuntimeError: Error(s) in loading state_dict for Small:", "\tsize mismatch for head",
+         "Error(s) in loading state_dict for Small: size mismatch for head"),
+        ("RuntimeError: Failed to import helio because of the following error (look up):",
+         "no gate",
+         "Failed to import helio because of the following error (look up): no gate"),
+    ],
+)  # fmt: skip
+def test_others_announce_too(first: str, below: str, message: str) -> None:
+    (found,) = raised(*frames("load"), first, below)
+    assert found.message == message
+
+
 # Who writes it
 
 

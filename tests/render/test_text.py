@@ -534,6 +534,10 @@ def test_a_circle_of_causes_does_not_hang() -> None:
         (fix("package", "torch-npu", "add", None, "2.1"), "install torch-npu 2.1"),
         (fix("package", "torch-npu", "restore", "2.2", "2.1"), "restore torch-npu 2.2 → 2.1"),
         (fix("infrastructure", "--shm-size", "set", "64m", "16g"), "--shm-size 64m → 16g"),
+        (
+            fix("package", "vllm", "set", None, "build for CUDA 12.8"),
+            "use vllm build for CUDA 12.8",
+        ),
         (fix("code", "a.py", "restore", file="app/a.py", line=7), "restore a.py in app/a.py:7"),
     ],
 )

@@ -28,7 +28,7 @@ UNITS = {
 }
 _SERIES_PARTS = ("count", "min", "max", "median", "kv_usage_percent_max")
 _NOT_COMPARED = frozenset(
-    ("source_lines", "source_paths", "started", "ended", "stage.entered", "stage.completed",
+    ("http_errors", "source_lines", "source_paths", "started", "ended", "stage.entered", "stage.completed",
      "exceptions", "truncated")
 )  # fmt: skip
 """Facts that differ between any two runs, or that are compared piece by piece."""

@@ -269,7 +269,8 @@ def test_every_bad_real_run_is_judged_in_no_time(shared: Path) -> None:
         with Reader() as reader:
             report = diagnose_runs(reader.runs(str(shared / RUNS / entry["file"])))
         assert time.process_time() - began < SECONDS, entry["file"]
-        assert report.status == ("fail" if report.bad.life.ended_badly else "pass"), entry["file"]
+        # A server that lives may be useless all the same: it refuses every chat.
+        assert report.status == "fail" or not report.bad.life.ended_badly, entry["file"]
 
 
 def test_no_bad_real_run_crashes_a_comparison(shared: Path) -> None:

@@ -32,9 +32,10 @@ NAMED: dict[str, frozenset[str]] = {
     cause: frozenset(rules.split())
     for cause, rules in {
         "kv-cache-smaller-than-max-model-len": "kv-capacity-exceeded",
-        "cuda-oom-fragmentation": "oom-at-load oom-at-profiling oom-at-warmup oom-while-serving",
-        "oom-load-single-gpu-of-many": "oom-at-load",
-        "oom-serving-activation-spike": "oom-while-serving",
+        "cuda-oom-fragmentation": "out-of-memory oom-at-load oom-at-profiling oom-at-warmup "
+        "oom-while-serving",
+        "oom-load-single-gpu-of-many": "oom-at-load out-of-memory",
+        "oom-serving-activation-spike": "oom-while-serving out-of-memory",
         "oom-warmup-sampler": "oom-at-warmup",
         "mm-limit-per-prompt": "multimodal-limit",
         "structured-output-request-kills-engine": "engine-dead request-kills-engine",

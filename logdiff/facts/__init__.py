@@ -14,6 +14,7 @@ from logdiff.facts.death import set_death
 from logdiff.facts.engine import set_engine
 from logdiff.facts.image import set_image
 from logdiff.facts.kernels import set_fatal_kernels, set_kernels
+from logdiff.facts.launch import set_launch
 from logdiff.facts.memory import set_memory
 from logdiff.facts.messages import set_messages
 from logdiff.facts.serving import set_serving
@@ -42,6 +43,7 @@ def derive(observations: Observations, number: int) -> Life:
     set_death(context)
     set_fatal_kernels(context)
     set_image(context)
+    set_launch(context)
     set_messages(context)
     facts = context.life.facts
     for name, value in facts.items():

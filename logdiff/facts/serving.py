@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from logdiff.extract.observations import Group
     from logdiff.facts.context import Context
 
+_ERRORS = "400"
+"""The lowest status of an answer that is an error."""
+
 
 def set_serving(context: Context) -> None:
     """Set what was served, how fast and how long, and by which settings."""
@@ -33,6 +36,9 @@ def _set_http(context: Context) -> None:
         statuses[status] = statuses.get(status, 0) + group.count
     known = statuses or context.entered("serving")
     context.set("http", dict(sorted(statuses.items())) if known else None, context.proofs(groups))
+    errors = {status: count for status, count in sorted(statuses.items()) if status >= _ERRORS}
+    refused = [group for group in groups if str(group.texts["status"]) >= _ERRORS]
+    context.set("http_errors", errors if known else None, context.proofs(refused))
 
 
 def _set_throughput(context: Context) -> None:

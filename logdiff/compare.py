@@ -28,8 +28,8 @@ UNITS = {
 }
 _SERIES_PARTS = ("count", "min", "max", "median", "kv_usage_percent_max")
 _NOT_COMPARED = frozenset(
-    ("http_errors", "source_lines", "source_paths", "started", "ended", "stage.entered", "stage.completed",
-     "exceptions", "truncated")
+    ("http_errors", "source_lines", "source_paths", "started", "ended", "stage.entered",
+     "stage.completed", "exceptions", "truncated")
 )  # fmt: skip
 """Facts that differ between any two runs, or that are compared piece by piece."""
 _GENERAL_WORDS = frozenset(

@@ -87,10 +87,12 @@ def _what_was_not_found(report: Report, findings: list[Finding]) -> str:
     facts = report.bad.facts
     notable = [f for f in findings if f.severity != "info" or f.rule == _REQUESTS]
     clauses = list(dict.fromkeys(f.headline or f.title for f in notable))[: _CLAUSES - 1]
+    if "serving" not in facts.get("stage.entered", ()) and clauses:
+        return _sentence(["nothing of high severity is found, but no serving either", *clauses])
     if "serving" not in facts.get("stage.entered", ()):
         starts = len(report.bad.section.lives)
         never = f"it started {starts} times and never served" if starts > 1 else "it never served"
-        return _sentence([f"no fault is found up to where the log ends, but {never}", *clauses])
+        return _sentence([f"no fault is found up to where the log ends, but {never}"])
     if clauses:
         return _sentence(["nothing of high severity is found", *clauses])
     until = "" if reached == "stopped" else ", as far as it goes"

@@ -97,6 +97,8 @@ _SAME = (
 )
 """What the three call the same thing, in the order of their names."""
 _ENGINES = ("vllm", "sglang", "llama.cpp")
+_SHORTEST = 3
+"""Characters of a name of which anything can be guessed."""
 
 _GONE = {
     "enable-reasoning": (
@@ -148,12 +150,14 @@ def suggestion(flag: str, engine: str | None) -> Suggestion | None:
         engine: ``vllm``, ``sglang``, ``llama.cpp``, or another name.
     """
     name = flag.lstrip("-").replace("_", "-").lower()
+    if len(name) < _SHORTEST:
+        return None
     if engine in _ENGINES and (other := _of_another_engine(name, engine)):
         return other
     if engine in (None, "vllm") and name in _GONE:
         instead, reason = _GONE[name]
         return Suggestion(f"--{instead}" if instead else None, reason)
-    near = _nearest(name, engine if engine in _NAMES else "vllm")
+    near = _nearest(name, engine) if engine in (None, *_NAMES) else None
     return Suggestion(f"--{near}", "it is the nearest name that there is") if near else None
 
 
@@ -175,10 +179,12 @@ def _title(engine: str) -> str:
     return {"vllm": "vLLM", "sglang": "SGLang"}.get(engine, engine)
 
 
-def _nearest(name: str, engine: str) -> str | None:
+def _nearest(name: str, engine: str | None) -> str | None:
     from difflib import get_close_matches
 
-    known = _NAMES[engine].split()
+    known = _NAMES[engine or "vllm"].split()
+    if name in known:
+        return None
     begun = [other for other in known if name.startswith(other) or other.startswith(name)]
     if len(begun) == 1:
         return begun[0]

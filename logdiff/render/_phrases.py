@@ -239,6 +239,8 @@ def fix_words(fix: dict[str, Any], mark: Callable[[str], str] = str) -> str:
     if action == "set" and fix["kind"] == "package" and old is None and new is not None:
         # No package is "unset": the image has some build, which the log does not name.
         return f"use {mark(f'{key} {value(new)}')}"
+    if action == "set" and new is None:
+        return f"change {mark(f'{key} {value(old)}')}"
     if action == "set":
         arrow = _arrow(value(old, "args."), value(new, "args."))
         together = len(key) + len(arrow) < _MOST_UNBROKEN

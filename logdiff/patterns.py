@@ -9,6 +9,7 @@ fit, the pattern is compiled as usual.
 
 from __future__ import annotations
 
+import marshal
 import re
 from typing import TYPE_CHECKING, Any, AnyStr
 
@@ -20,12 +21,13 @@ Program = tuple[int, list[int], int, dict[str, int], tuple[str | None, ...]]
 Key = tuple[str | bytes, int]
 """Source and flags of a pattern."""
 
-_remembered: dict[Key, Program] = {}
+_remembered: dict[Key, bytes] = {}
+"""Programs as marshal writes them: a run needs a part of them only."""
 _asked_for: dict[Key, None] = {}
 
 
-def remember(programs: dict[Key, Program]) -> None:
-    """Take the programs of an earlier run."""
+def remember(programs: dict[Key, bytes]) -> None:
+    """Take the programs of an earlier run, as :func:`programs` made them."""
     _remembered.update(programs)
 
 
@@ -34,18 +36,18 @@ def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     key = (source, int(flags))
     _asked_for[key] = None
     program = _remembered.get(key)
-    pattern = _pattern(source, program) if program else None
+    pattern = _restored(source, program) if program else None
     return re.compile(source, flags) if pattern is None else pattern
 
 
-def programs(sources: Iterable[bytes]) -> dict[Key, Program]:
-    """What :mod:`re` makes of patterns: of some sources, and of all that were asked for so far.
+def programs(sources: Iterable[bytes]) -> dict[Key, bytes]:
+    """What :mod:`re` makes of patterns, marshalled: of some, and of all asked for so far.
 
     Left out are those for which this Python does not give it away.
     """
     keys = dict.fromkeys([(source, 0) for source in sources]) | _asked_for
     found = {key: _program(*key) for key in keys}
-    return {key: program for key, program in found.items() if program is not None}
+    return {key: marshal.dumps(made) for key, made in found.items() if made is not None}
 
 
 def _program(source: str | bytes, flags: int) -> Program | None:
@@ -63,6 +65,13 @@ def _program(source: str | bytes, flags: int) -> Program | None:
     except (ImportError, AttributeError, TypeError):
         return None
     return made if _pattern(source, made) is not None else None
+
+
+def _restored(source: str | bytes, program: bytes) -> Any:
+    try:
+        return _pattern(source, marshal.loads(program))  # noqa: S302  # written by programs()
+    except (ValueError, TypeError, EOFError):
+        return None
 
 
 def _pattern(source: str | bytes, made: Program) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import marshal
 import re
 
 import pytest
@@ -57,7 +58,8 @@ def test_flags_and_kinds_of_text_are_kept_apart(
 
 
 def test_a_program_that_is_none_is_compiled_anew() -> None:
-    patterns.remember({(b"a(b)", 0): (0, [1, 2, 3], 1, {}, (None,))})
-    patterns.remember({(b"c", 0): ("x",)})  # type: ignore[dict-item]
+    program = marshal.dumps((0, [1, 2, 3], 1, {}, (None,)))
+    damaged = {b"a(b)": program, b"c": marshal.dumps(("x",)), b"d": b"", b"e": b"\xff"}
+    patterns.remember({(source, 0): program for source, program in damaged.items()})
     assert patterns.compiled(b"a(b)").match(b"ab")
-    assert patterns.compiled(b"c").match(b"c")
+    assert all(patterns.compiled(source).match(source) for source in (b"c", b"d", b"e"))

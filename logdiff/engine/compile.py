@@ -20,7 +20,7 @@ from logdiff.engine.conditions import (
     suggestion,
 )
 from logdiff.engine.position import Origin, Position, Problem, RuleFileError
-from logdiff.engine.ruleset import Rule, RuleFix, RuleSet, Signal
+from logdiff.engine.ruleset import Rule, RuleFix, RuleSet, Signal, Wording
 from logdiff.engine.syntax import mentions
 from logdiff.engine.texts import compile_text
 from logdiff.errors import RuleError
@@ -282,16 +282,25 @@ class _RuleCompiler:
         return Rule(
             id=model.id,
             area=os.path.basename(os.path.dirname(os.path.abspath(self.document.file))),
-            title=self.text(("title",), model.title),
-            headline=self.optional_text(("headline",), model.headline),
-            severity=self.choice(("severity",), model.severity, SEVERITIES),
-            confidence=self.choice(("confidence",), model.confidence, CONFIDENCES),
             scope=model.scope,
             about=model.about,
             needs=tuple(model.needs),
             when=when,
             for_each=self.optional(("for_each",), model.for_each, self.unbound),
             filters=filters,
+            raise_in_compare=model.raise_in_compare,
+            causes=tuple(model.causes),
+            said=self.wording(),
+        )
+
+    def wording(self) -> Wording:
+        """Compile what the rule says where it holds."""
+        model = self.model
+        return Wording(
+            title=self.text(("title",), model.title),
+            headline=self.optional_text(("headline",), model.headline),
+            severity=self.choice(("severity",), model.severity, SEVERITIES),
+            confidence=self.choice(("confidence",), model.confidence, CONFIDENCES),
             subject=self.optional_text(("subject",), model.subject),
             topics=self.optional(("topics",), model.topics, self.names),
             evidence=tuple(
@@ -299,8 +308,6 @@ class _RuleCompiler:
                 for index, source in enumerate(model.evidence)
             ),
             why=self.text(("why",), model.why),
-            raise_in_compare=model.raise_in_compare,
-            causes=tuple(model.causes),
             fixes=tuple(self.fix(index, fix) for index, fix in enumerate(model.fixes)),
             references=tuple(model.references),
         )

@@ -154,23 +154,24 @@ class _Evaluation:
             self.report.not_judged.append(entry)
 
     def _finding(self, rule: Rule, context: Context, run: Run) -> Finding:
-        subject = context.text(rule.subject) if rule.subject else None
+        wording = rule.wording
+        subject = context.text(wording.subject) if wording.subject else None
         finding = Finding(rule.id, subject, run.role)
         number = self.ids[finding.id] = self.ids.get(finding.id, 0) + 1
         if number > 1:  # the same thing for another reason
             finding.id = f"{finding.id} ({number})"
         finding.section, finding.life = run.section.number, run.life.number
-        finding.severity = _one_of(SEVERITIES, context.evaluate(rule.severity), "info")
+        finding.severity = _one_of(SEVERITIES, context.evaluate(wording.severity), "info")
         if run is self.good and rule.about != "good":
             finding.severity = "info"
-        finding.confidence = _one_of(CONFIDENCES, context.evaluate(rule.confidence), "possible")
-        finding.title = context.text(rule.title)
-        finding.headline = context.text(rule.headline) if rule.headline else None
-        finding.explanation = context.text(rule.why).strip()
-        for code in rule.evidence:
+        finding.confidence = _one_of(CONFIDENCES, context.evaluate(wording.confidence), "possible")
+        finding.title = context.text(wording.title)
+        finding.headline = context.text(wording.headline) if wording.headline else None
+        finding.explanation = context.text(wording.why).strip()
+        for code in wording.evidence:
             finding.evidence += [e for e in context.evidence(code) if e not in finding.evidence]
-        if rule.topics:
-            words = context.evaluate(rule.topics)
+        if wording.topics:
+            words = context.evaluate(wording.topics)
             finding.topics = frozenset(words) if is_known(words) else frozenset()
         finding.first_line = min(
             (e.mark.line for of, e in finding.evidence if of is run), default=0
@@ -191,7 +192,7 @@ class _Evaluation:
         for finding in self.report.findings:
             if finding.run == "good" or finding.severity == "info":
                 continue
-            for rule_fix in by_id[finding.rule].fixes:
+            for rule_fix in by_id[finding.rule].wording.fixes:
                 for fix in self._fixes(rule_fix, finding):
                     if fix.id not in finding.fixes:
                         finding.fixes.append(fix.id)

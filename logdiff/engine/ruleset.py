@@ -17,13 +17,13 @@ from logdiff import patterns, version
 from logdiff.model import MESSAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from types import CodeType
 
 PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(version.__file__))
 RULES_DIRECTORY = os.path.join(PACKAGE_DIRECTORY, "rules")
 
-_MAGIC = b"logdiff ruleset 5\n"
+_MAGIC = b"logdiff ruleset 6\n"
 """Starts a cache file; the number goes up when its layout changes."""
 _WITH_PATTERNS = (
     "logdiff.envelopes._recognise",
@@ -93,18 +93,36 @@ class RuleFix(NamedTuple):
     """Text."""
 
 
-class Rule(NamedTuple):
-    """A rule, compiled. Texts are for ``Context.text``, the rest for ``Context.evaluate``."""
+class Wording(NamedTuple):
+    """What a rule says where it holds.
 
-    id: str
-    area: str
-    """Name of the directory of its file."""
+    Texts are for ``Context.text``, the rest for ``Context.evaluate``.
+    """
+
     title: CodeType
     """Text."""
     headline: CodeType | None
     """Text."""
     severity: CodeType
     confidence: CodeType
+    subject: CodeType | None
+    """Text."""
+    topics: CodeType | None
+    """Yields words."""
+    evidence: tuple[CodeType, ...]
+    """For ``Context.evidence``."""
+    why: CodeType
+    """Text."""
+    fixes: tuple[RuleFix, ...]
+    references: tuple[str, ...]
+
+
+class Rule(NamedTuple):
+    """A rule, compiled."""
+
+    id: str
+    area: str
+    """Name of the directory of its file."""
     scope: str
     """``one-run`` or ``pair``."""
     about: str
@@ -117,18 +135,18 @@ class Rule(NamedTuple):
     """A list; each item in turn is ``Context.item``."""
     filters: tuple[CodeType, ...]
     """The conditions of ``when`` that mention ``item``: judged for each item."""
-    subject: CodeType | None
-    """Text."""
-    topics: CodeType | None
-    """Yields words."""
-    evidence: tuple[CodeType, ...]
-    """For ``Context.evidence``."""
-    why: CodeType
-    """Text."""
     raise_in_compare: bool
     causes: tuple[str, ...]
-    fixes: tuple[RuleFix, ...]
-    references: tuple[str, ...]
+    said: Wording | bytes
+    """As it is in the cache, for most rules do not hold."""
+
+    @property
+    def wording(self) -> Wording:
+        """What it says where it holds."""
+        if not isinstance(self.said, bytes):
+            return self.said
+        wording = Wording(*marshal.loads(self.said))  # noqa: S302  # written by us
+        return wording._replace(fixes=tuple(RuleFix(*fix) for fix in wording.fixes))
 
 
 class RuleSet(NamedTuple):
@@ -219,19 +237,19 @@ def _user_cache() -> str:
     return os.path.join(os.path.expanduser("~"), ".cache")
 
 
-def _payload(path: str, key: bytes) -> bytes | None:
+def _payload(path: str, key: bytes) -> memoryview | None:
     """Return the marshalled rules of a cache file, or None where it is not to be used."""
     try:
         with open(path, "rb") as file:
             if not _is_ours(file.fileno()):
                 return None
-            content = file.read()
+            content = memoryview(file.read())
     except OSError:
         return None
     body = content[_HEADER_LENGTH:]
-    if not content.startswith(_MAGIC + _number(zlib.crc32(body)) + _number(len(key))):
+    if content[:_HEADER_LENGTH] != _MAGIC + _number(zlib.crc32(body)) + _number(len(key)):
         return None
-    return body[len(key) :] if body.startswith(key) else None
+    return body[len(key) :] if body[: len(key)] == key else None
 
 
 def _is_ours(descriptor: int) -> bool:
@@ -254,24 +272,21 @@ def _packed(rules: RuleSet, key: bytes) -> bytes:
     import_module("logdiff.redact").compile_all()
     programs = patterns.programs(p[0] for signal in rules.signals for p in signal.patterns)
     # Marshal knows plain tuples only.
+    plain = [tuple(rule._replace(said=_packed_wording(rule.wording))) for rule in rules.rules]
     signals = [tuple(signal) for signal in rules.signals]
-    plain = [
-        tuple(rule._replace(fixes=tuple(map(tuple, rule.fixes))))  # type: ignore[arg-type]
-        for rule in rules.rules
-    ]
     body = key + marshal.dumps((signals, plain, programs))
     return _MAGIC + _number(zlib.crc32(body)) + _number(len(key)) + body
 
 
-def _unpacked(payload: bytes) -> RuleSet:
+def _packed_wording(wording: Wording) -> bytes:
+    fixes = tuple(map(tuple, wording.fixes))
+    return marshal.dumps(tuple(wording._replace(fixes=fixes)))  # type: ignore[arg-type]
+
+
+def _unpacked(payload: memoryview) -> RuleSet:
     signals, rules, programs = marshal.loads(payload)  # noqa: S302  # written by us, unchanged
     patterns.remember(programs)
-    return RuleSet([Signal(*signal) for signal in signals], list(map(_rule, rules)))
-
-
-def _rule(values: Iterable[object]) -> Rule:
-    rule = Rule(*values)  # type: ignore[arg-type]
-    return rule._replace(fixes=tuple(RuleFix(*fix) for fix in rule.fixes))
+    return RuleSet([Signal(*signal) for signal in signals], [Rule(*rule) for rule in rules])
 
 
 def _write_somewhere(places: list[str], content: bytes) -> None:

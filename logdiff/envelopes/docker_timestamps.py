@@ -41,7 +41,7 @@ def unwrap(line: bytes) -> Unwrapped | None:
         return None
     payload = match.end()
     cuts: tuple[Span, ...] = ()
-    if b"Z \r" in line[payload:]:
+    if line.find(b"Z \r", payload) >= 0:
         payload = _last_part(line, payload)
     elif len(line) > PART_BYTES:
         cuts = tuple(_cuts(line, payload))

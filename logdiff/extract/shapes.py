@@ -25,7 +25,9 @@ SHAPE_LIMIT = 50_000
 """Shapes that are remembered; lines of later ones are classified one by one."""
 
 Span = tuple[int, int]
-_WORD = patterns.compiled(rb"\w+")
+_NO_WORD_TO_BLANK = bytes(
+    byte if bytes((byte,)).isalnum() or byte == ord("_") else ord(" ") for byte in range(256)
+)
 _INNER_WORD = patterns.compiled(rb"(?<=\W)\w+(?=\W)")
 """A word that a literal holds whole, so that a text with the literal has it as a word too."""
 _PROGRESS_BAR = patterns.compiled(rb"\d%\||\bit/s\b|\bs/it\b|\d% Completed")
@@ -37,8 +39,9 @@ class _Candidate(NamedTuple):
     number: int
     signal: Signal
     source: bytes
-    literal: bytes
-    """What every match contains, digits as ``0``."""
+    literal: str
+    """What every match contains, digits as ``0``, each byte as the character of its number: in a
+    text that is found in a fraction of the time."""
     digit_sensitive: bool
 
 
@@ -113,11 +116,14 @@ class Classifier:
         self._unwrappers = tuple(unwrappers)
         self._by_word: dict[bytes, list[_Candidate]] = {}
         """Patterns by a whole word that is in every line they match."""
-        self._wordless: dict[bytes, list[_Candidate]] = {}
+        self._wordless: dict[str, list[_Candidate]] = {}
         """Patterns that need no whole word, by their literal."""
         pairs = [(signal, pattern) for signal in signals for pattern in signal.patterns]
         for number, (signal, pattern) in enumerate(pairs):
-            self._index(_Candidate(number, signal, pattern[0], pattern[1] or b"", pattern[2]))
+            source, literal, digit_sensitive = pattern
+            self._index(literal or b"", _Candidate(
+                number, signal, source, (literal or b"").decode("latin-1"), digit_sensitive
+            ))  # fmt: skip
         self._compiled: dict[bytes, re.Pattern[bytes]] = {}
 
     def classify(self, masked: bytes) -> Shape:
@@ -169,8 +175,8 @@ class Classifier:
                 return unwrapped.moved(mark) if mark else unwrapped
         return None
 
-    def _index(self, candidate: _Candidate) -> None:
-        inner = _INNER_WORD.findall(candidate.literal)
+    def _index(self, literal: bytes, candidate: _Candidate) -> None:
+        inner = _INNER_WORD.findall(literal)
         if inner:
             self._by_word.setdefault(max(inner, key=len), []).append(candidate)
         else:
@@ -179,12 +185,13 @@ class Classifier:
     def _candidates(self, line: bytes) -> list[_Candidate]:
         """The patterns that may match a line, in the order of their signals."""
         by_word = self._by_word
+        text = line.decode("latin-1")
         found = []
         for literal, candidates in self._wordless.items():
-            if literal in line:
+            if literal in text:
                 found += candidates
-        for word in by_word.keys() & set(_WORD.findall(line)):
-            found += [candidate for candidate in by_word[word] if candidate.literal in line]
+        for word in by_word.keys() & set(line.translate(_NO_WORD_TO_BLANK).split()):
+            found += [candidate for candidate in by_word[word] if candidate.literal in text]
         found.sort()
         return found
 

@@ -57,17 +57,20 @@ def test_rule(make_file: MakeFile) -> None:
     )
     assert rule.needs == ("good", "bad", "weights")
     assert [context.holds(code) for code in rule.when] == [True]
-    assert context.text(rule.title) == "Weights differ: 17.5 and 16.25 GB"
-    assert context.evaluate(rule.severity) == "medium"
-    assert context.evaluate(rule.confidence) == "likely"
-    assert context.text(rule.why) == "The loaded weights do not have the same size."
-    assert [context.evidence(code) for code in rule.evidence] == [[(good, make_evidence(4))], []]
-    (fix,) = rule.fixes
+    assert context.text(rule.wording.title) == "Weights differ: 17.5 and 16.25 GB"
+    assert context.evaluate(rule.wording.severity) == "medium"
+    assert context.evaluate(rule.wording.confidence) == "likely"
+    assert context.text(rule.wording.why) == "The loaded weights do not have the same size."
+    assert [context.evidence(code) for code in rule.wording.evidence] == [
+        [(good, make_evidence(4))],
+        [],
+    ]
+    (fix,) = rule.wording.fixes
     assert (fix.kind, fix.action, context.text(fix.key)) == ("config", "set", "--model")
     assert fix.old is not None
     assert fix.new is not None
     assert (context.evaluate(fix.old), context.evaluate(fix.new)) == ("x", "y")
-    assert (rule.for_each, rule.headline, fix.when, fix.safety) == (None, None, None, None)
+    assert (rule.for_each, rule.wording.headline, fix.when, fix.safety) == (None, None, None, None)
 
 
 def test_conditions_on_the_item_are_filters(make_file: MakeFile) -> None:
@@ -87,7 +90,7 @@ def test_numbers_may_stand_for_expressions(make_file: MakeFile) -> None:
     )
     (rule,) = compiler.load([make_file(text)]).rules
     context = Context(None, make_run("bad", {}), None, {})
-    old, new = rule.fixes[0].old, rule.fixes[0].new
+    old, new = rule.wording.fixes[0].old, rule.wording.fixes[0].new
     assert old is not None
     assert new is not None
     assert (context.evaluate(old), context.evaluate(new)) == (0.95, True)

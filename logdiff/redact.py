@@ -16,12 +16,15 @@ at their first character only.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from logdiff.patterns import compiled
 
 MASK = "***"
 """What stands where a secret stood."""
 
+_REMEMBERED_LENGTH = 200
+"""Characters of a text that is remembered."""
 _PREFIX_LIMIT = 64
 """Characters in front of the secret part of a name that are looked at."""
 
@@ -177,6 +180,16 @@ def redact(text: str) -> str:
     three characters stay as well. A secret is only known by its name where both are in ``text``:
     a value on the line after its name needs both lines.
     """
+    return _remembered(text) if len(text) <= _REMEMBERED_LENGTH else _without_secrets(text)
+
+
+@lru_cache(maxsize=2048)
+def _remembered(text: str) -> str:
+    """The names of facts, workers and files come again and again."""
+    return _without_secrets(text)
+
+
+def _without_secrets(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = compiled(_PRIVATE_KEY).sub(rf"\g<begin>{MASK}\g<end>", text)
     if "://" in text:

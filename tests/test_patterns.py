@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import marshal
 import re
 
 import pytest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from logdiff.cli._options import (
+    Command,
     Output,
     emit_report,
     fail_on_option,
@@ -26,7 +27,7 @@ Exit status: 0 pass, 1 findings at or above --fail-on, 2 usage error, 3 nothing 
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.argument("good")
 @click.argument("bad")
 @output_options

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from logdiff.cli._options import (
+    Command,
     Output,
     emit,
     fail_on_option,
@@ -32,7 +33,7 @@ several sections the worst of these.
 _WORST_LAST = (0, 3, 1)
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.argument("run")
 @output_options
 @fail_on_option

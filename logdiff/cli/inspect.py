@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from logdiff.cli._options import Output, emit, output_options, progress
+from logdiff.cli._options import Command, Output, emit, output_options, progress
 
 _EPILOG = """\b
 Examples:
@@ -16,7 +16,7 @@ Exit status: 0 all logs were read, 2 usage error, 3 a log is empty, binary or un
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @output_options
 def command(runs: tuple[str, ...], output: Output) -> int:

@@ -18,6 +18,8 @@ _OPEN_LEVELS = 4
 _PRINTED = "\n \u00a0\u3000"
 """Line breaks and the spaces that texts are set with: Python calls some of them unprintable."""
 
+_CONSTANTS = {None: "null", True: "true", False: "false"}
+
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -40,8 +42,10 @@ def _written(value: Any, level: int) -> str:
     """Write the outer levels with line breaks, which the standard encoder does slowly."""
     if isinstance(value, str):
         return encode_basestring(value)
-    if value is None:
-        return "null"
+    if value is None or value is True or value is False:
+        return _CONSTANTS[value]
+    if type(value) is int:
+        return str(value)
     if level == _OPEN_LEVELS or not value or not isinstance(value, (dict, list)):
         return _encode(value)
     inner = "\n" + "  " * (level + 1)

@@ -164,6 +164,8 @@ def test_parts_move_together() -> None:
     [
         b"INFO 05-02 10:00:09 a.py:1] a | b\n" * 30,
         b"loading |####      | 3/9\n" * 30,
+        b"INFO     | up\nINFO     | served\nERROR    | refused\n" * 9,
+        b"2026-05-02 10:00:09.120 | INFO     | serving:start:12 - up\n" * 30,
         b"".join(b"row%d   | value\n" % number for number in range(40)),  # a table
         b"level=info msg=up\nlevel=warn msg=down\nlevel=info msg=up\n" * 9,
         b'{"event": "up", "log": 3}\n' * 30,

@@ -15,10 +15,17 @@ NAME = "docker-compose"
 SAMPLES = (
     (b"serving-1  | INFO:     up", b"INFO:     up"),
     (b"\x1b[2K\x1b[36mweb_1    | \x1b[0mlistening", b"listening"),
+    (b"\x1b[33mweb_1    |\x1b[0m listening", b"listening"),
     (b"serving-1  | ", b""),
 )
 
-_LINE = compiled(rb"(?:\x1b\[[\d;]{0,12}[A-Za-z])*([\w.-]{1,100}) +\|(?: |(?=\r*$))(?:\x1b\[0?m)?")
+_RESET = rb"(?:\x1b\[0?m)?"
+_LINE = compiled(
+    rb"(?:\x1b\[[\d;]{0,12}[A-Za-z])*"
+    # A level in front of a bar is a logger's.
+    rb"(?!(?i:trace|debug|info|notice|success|warn|warning|error|critical|fatal) )"
+    rb"([\w.-]{1,100}) +\|" + _RESET + rb"(?: |(?=\r*$))" + _RESET
+)
 
 
 def unwrap(line: bytes) -> Entry | None:

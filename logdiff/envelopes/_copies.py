@@ -31,6 +31,9 @@ _WAITING_BYTES = 1 << 23
 _COMMON_LIMIT = 1_000
 """Lines that concern all services and are kept for those that appear later."""
 _PROGRESS_LINES = 20_000
+_TEXTS = 1_000
+"""Pieces of text that are written at once."""
+_LINE_FEED = ord("\n")
 
 
 def copies(
@@ -54,9 +57,13 @@ def copies(
         source.file.seek(0)
         for number, said in enumerate(found):
             line = raw.popleft()
-            foreign = Entry(line.removeprefix(b"\xef\xbb\xbf"), service=None)
-            for entry in said if isinstance(said, list) else [said or foreign]:
-                made.take(number, entry)
+            if said is None:
+                made.take(number, Entry(line.removeprefix(b"\xef\xbb\xbf"), service=None))
+            elif isinstance(said, list):
+                for entry in said:
+                    made.take(number, entry)
+            else:
+                made.take(number, said)
             if progress and number % _PROGRESS_LINES == 0:
                 progress(source.file.tell(), source.size)
     return made.sources(source, envelope.NAME)
@@ -94,18 +101,23 @@ class _Copy:
         self._waiting: deque[_Line] = deque()
         """Lines from the first incomplete one on."""
         self._waiting_bytes = 0
+        self._texts: list[bytes] = []
+        """What is to be written next."""
         self._open: dict[bytes, _Line] = {}
         """The incomplete line of each stream."""
 
     def take(self, number: int, entry: Entry) -> None:
         """Take the next line of the log, or of its part that the service wrote."""
+        self.timed = self.timed or entry.time is not None
+        text = entry.time + b" " + entry.payload if entry.time else entry.payload
+        if entry.ends and not self._waiting:
+            self._put(number, text)
+            return
         line = self._open.pop(entry.stream, None)
         if line:
             line.text += entry.payload
             line.complete = entry.ends or len(line.text) > _JOINED_BYTES
         else:
-            text = entry.time + b" " + entry.payload if entry.time else entry.payload
-            self.timed = self.timed or entry.time is not None
             line = _Line(number, text, complete=entry.ends)
             self._waiting.append(line)
         self._waiting_bytes += len(entry.payload)
@@ -116,18 +128,28 @@ class _Copy:
     def end(self) -> None:
         """Write what is still waiting, complete or not."""
         self._write(everything=True)
+        self.file.write(b"".join(self._texts))
         self.file.seek(0)
 
     def _write(self, everything: bool) -> None:
         waiting = self._waiting
         while waiting and (waiting[0].complete or everything):
             line = waiting.popleft()
-            text = bytes(line.text).replace(b"\n", rb"\n")
-            self.file.write(b"\n" * (line.number - self._written) + text + b"\n")
-            self._written = line.number + 1
+            self._put(line.number, bytes(line.text))
         if not waiting:
             self._waiting_bytes = 0
             self._open.clear()
+
+    def _put(self, number: int, text: bytes) -> None:
+        texts = self._texts
+        if number > self._written:
+            texts.append(b"\n" * (number - self._written))
+        texts.append(text.replace(b"\n", rb"\n") if _LINE_FEED in text else text)
+        texts.append(b"\n")
+        self._written = number + 1
+        if len(texts) > _TEXTS:
+            self.file.write(b"".join(texts))
+            texts.clear()
 
 
 class _Copies:

@@ -11,6 +11,7 @@ from typing import Any
 from logdiff.envelopes import Entry
 from logdiff.envelopes._clock import EXAMPLE, in_utc
 from logdiff.envelopes._json import encoded, parsed
+from logdiff.patterns import compiled
 
 NAME = "docker-json-file"
 
@@ -26,8 +27,17 @@ SAMPLES = (
 )
 
 
+_SIMPLE = compiled(
+    rb'\{"log":"([^"\\]*)(\\n)?","stream":"(\w{1,20})","time":"([^"\\]{1,40})"\}\r*$'
+)
+"""A line as the daemon writes it that needs no unquoting, in a fraction of the time."""
+
+
 def unwrap(line: bytes) -> Entry | None:
     """What a line says; ``None`` for a line that is not in this envelope."""
+    if simple := _SIMPLE.match(line):
+        text, ends, stream, when = simple.groups()
+        return Entry(text, in_utc(when), stream=stream, ends=ends is not None)
     if not line.startswith(b'{"log":'):
         return None
     found: dict[str, Any] | None = parsed(line)

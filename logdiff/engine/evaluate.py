@@ -14,7 +14,7 @@ from logdiff.model import CONFIDENCES, SAFETIES, SEVERITIES, Finding, Fix, Repor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from logdiff.engine.ruleset import Rule, RuleFix
+    from logdiff.engine.ruleset import Rule, RuleFix, Wording
     from logdiff.model import Run
 
 _RAISED = "medium"
@@ -78,6 +78,8 @@ class _Evaluation:
         self.fixes: dict[tuple[str, str], Fix] = {}
         self.asked_by: dict[tuple[str, str], list[str]] = {}
         """Rules that ask for a fix; each adds its reason once."""
+        self.wordings: dict[str, Wording] = {}
+        """What the rules say that hold."""
         self.ids: dict[str, int] = {}
         """Ids of findings, with how often each was wanted."""
         self.contexts: dict[int, Context] = {}
@@ -87,7 +89,7 @@ class _Evaluation:
         for rule in rules:
             self._apply(rule)
         self._raise_what_only_bad_has({rule.id for rule in rules if rule.raise_in_compare})
-        self._propose(rules)
+        self._propose()
         self.report.findings = causes.link(
             self.report.findings, {rule.id: rule.causes for rule in rules}
         )
@@ -154,7 +156,7 @@ class _Evaluation:
             self.report.not_judged.append(entry)
 
     def _finding(self, rule: Rule, context: Context, run: Run) -> Finding:
-        wording = rule.wording
+        wording = self.wordings.get(rule.id) or self.wordings.setdefault(rule.id, rule.wording)
         subject = context.text(wording.subject) if wording.subject else None
         finding = Finding(rule.id, subject, run.role)
         number = self.ids[finding.id] = self.ids.get(finding.id, 0) + 1
@@ -187,12 +189,11 @@ class _Evaluation:
             if finding.run == "bad" and finding.rule in rules - in_good:
                 finding.severity = _RAISED if finding.severity == "info" else finding.severity
 
-    def _propose(self, rules: list[Rule]) -> None:
-        by_id = {rule.id: rule for rule in rules}
+    def _propose(self) -> None:
         for finding in self.report.findings:
             if finding.run == "good" or finding.severity == "info":
                 continue
-            for rule_fix in by_id[finding.rule].wording.fixes:
+            for rule_fix in self.wordings[finding.rule].fixes:
                 for fix in self._fixes(rule_fix, finding):
                     if fix.id not in finding.fixes:
                         finding.fixes.append(fix.id)

@@ -78,7 +78,12 @@ def plain(value: Any) -> Any:
             str(key): item if type(item) in _BARE else plain(item) for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [item if type(item) in _BARE else plain(item) for item in value]
+        return [
+            item
+            if (kind := type(item)) in _BARE or (kind is float and -_INFINITY < item < _INFINITY)
+            else plain(item)
+            for item in value
+        ]
     if isinstance(value, (set, frozenset)):
         return sorted(map(plain, value))
     if isinstance(value, float):

@@ -7,7 +7,9 @@ ends or breaks before its end; what it yielded before that counts.
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
+
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

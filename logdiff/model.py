@@ -6,7 +6,9 @@ These are the inner types; they may change freely. What leaves the program is sh
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
+
+from logdiff.tuples import NamedTuple
 
 # Each vocabulary is a type, from which the schemas of rules and reports are made.
 Stage = Literal[

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff.errors import InputError, UsageError
 from logdiff.model import Log, ReadError, Run, Section
 from logdiff.read import LINE_LIMIT, Source, open_source, parse_address
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

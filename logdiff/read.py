@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from logdiff.errors import InputError, UsageError
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,10 +11,11 @@ shape hold for all its lines.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff.patterns import compiled
 from logdiff.redact import redact
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

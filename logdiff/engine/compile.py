@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -26,6 +26,7 @@ from logdiff.engine.texts import compile_text
 from logdiff.errors import RuleError
 from logdiff.facts_table import FACTS
 from logdiff.model import CONFIDENCES, SAFETIES, SEVERITIES
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff.engine.functions import FUNCTIONS
 from logdiff.engine.syntax import (
@@ -23,6 +23,7 @@ from logdiff.engine.syntax import (
     later,
 )
 from logdiff.facts_table import CHANGES, FACTS, FAMILIES
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

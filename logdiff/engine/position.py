@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from logdiff.errors import RuleError
+from logdiff.tuples import NamedTuple
 
 
 class Position(NamedTuple):

@@ -11,10 +11,11 @@ import marshal
 import os
 import sys
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff import patterns, version
 from logdiff.model import MESSAGES
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,11 +7,12 @@ names of what was lacking.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from logdiff.engine.functions import FUNCTIONS
 from logdiff.engine.values import UNKNOWN, Unknown, display, is_known, truth
 from logdiff.model import MESSAGES, Entry
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff.engine.conditions import rewritten
 from logdiff.engine.position import Problem, RuleFileError
 from logdiff.engine.syntax import MAXIMUM_CHARACTERS, Expression, assembled, call
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,9 @@ which yields what each says: ``None`` (not in this envelope), one :class:`Entry`
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,13 +6,14 @@ from bisect import bisect_left
 from collections import Counter
 from math import isfinite
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff.extract.templates import message_template
 from logdiff.extract.traceback import Tracebacks
 from logdiff.model import STAGES, Mark
 from logdiff.records import strip_escapes
 from logdiff.redact import redact
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

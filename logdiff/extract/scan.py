@@ -12,7 +12,7 @@ from bisect import bisect_left
 from codecs import getincrementaldecoder
 from collections import Counter, defaultdict
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff import records, sections
 from logdiff.extract.collect import collect
@@ -20,6 +20,7 @@ from logdiff.extract.observations import Observations
 from logdiff.extract.shapes import DIGITS_TO_ZERO, Classifier, Shape, ShapeTable
 from logdiff.model import Mark
 from logdiff.read import LINE_LIMIT, Chunk
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

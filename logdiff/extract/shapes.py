@@ -8,10 +8,11 @@ The few patterns that do tell digits apart are kept aside and run on each line.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff import patterns, records, sections
 from logdiff.extract import traceback
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import re

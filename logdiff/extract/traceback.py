@@ -8,9 +8,10 @@ order. Format: the ``traceback`` module of the standard library.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from logdiff.patterns import compiled
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from logdiff.model import Mark

@@ -7,7 +7,7 @@ Sources: the argument parsers of vLLM (``vllm/engine/arg_utils.py``,
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from logdiff.tuples import NamedTuple
 
 _NAMES = {
     "vllm": """

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from types import ModuleType

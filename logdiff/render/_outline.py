@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from logdiff.model import CONFIDENCES
 from logdiff.render._columns import ELLIPSIS, columns, cut, head, visible
@@ -16,6 +16,7 @@ from logdiff.render._phrases import (
     reference,
     says_nothing,
 )
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -214,5 +214,5 @@ def test_a_warm_start_imports_nothing_heavy(rules: Rules) -> None:
     assert own == {
         "logdiff", "logdiff.engine", "logdiff.engine.functions", "logdiff.engine.ruleset",
         "logdiff.engine.runtime", "logdiff.engine.values", "logdiff.model", "logdiff.patterns",
-        "logdiff.version", "logdiff.words",
+        "logdiff.tuples", "logdiff.version", "logdiff.words",
     }  # fmt: skip

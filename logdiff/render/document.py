@@ -6,6 +6,7 @@ that the same report always gives the same bytes. :mod:`logdiff.render.dto` desc
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from logdiff.model import Difference, Evidence, Finding, Fix, Life, Log, Place, Report, Run, Section
@@ -20,7 +21,6 @@ INSPECTION_SCHEMA = "logdiff.inspection/1"
 MOST_PLACES = 20
 """Lines of evidence that one fact, difference or finding keeps."""
 
-_INFINITY = float("inf")
 _BARE = frozenset({str, int, bool, type(None)})
 
 
@@ -78,16 +78,15 @@ def plain(value: Any) -> Any:
             str(key): item if type(item) in _BARE else plain(item) for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
+        # Points of a series are many and of numbers.
         return [
-            item
-            if (kind := type(item)) in _BARE or (kind is float and -_INFINITY < item < _INFINITY)
-            else plain(item)
+            item if type(item) in _BARE or (type(item) is float and isfinite(item)) else plain(item)
             for item in value
         ]
     if isinstance(value, (set, frozenset)):
         return sorted(map(plain, value))
     if isinstance(value, float):
-        return value if -_INFINITY < value < _INFINITY else None
+        return value if isfinite(value) else None
     return value if value is None or isinstance(value, (int, str)) else str(value)
 
 
@@ -97,8 +96,17 @@ class _Quoter:
     def __init__(self, quote: Callable[[Run, Evidence], Place]) -> None:
         self._quote = quote
         self._places: dict[tuple[int, int], Place] = {}
+        self._plain: dict[tuple[int, Evidence], dict[str, Any]] = {}
 
     def place(self, run: Run, evidence: Evidence) -> dict[str, Any]:
+        """What stands for a line of evidence; the same object wherever it proves something."""
+        key = (id(run), evidence)
+        plain = self._plain.get(key)
+        if plain is None:
+            plain = self._plain[key] = self._read(run, evidence)
+        return plain
+
+    def _read(self, run: Run, evidence: Evidence) -> dict[str, Any]:
         key = (id(run), evidence.mark.line)
         place = self._places.get(key)
         if place is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from json.encoder import JSONEncoder, encode_basestring, encode_basestring_ascii
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from logdiff.render.document import INSPECTION_SCHEMA, plain
@@ -15,22 +15,32 @@ ONE_DOCUMENT = True
 _OPEN_LEVELS = 4
 """Containers nested no deeper are written one item a line; what is in them, on that line."""
 
-_PRINTED = "\n \u00a0\u3000"
-"""Line breaks and the spaces that texts are set with: Python calls some of them unprintable."""
+_PRINTED = " \u00a0\u3000"
+"""The spaces that texts are set with: Python calls some of them unprintable."""
 
-_CONSTANTS = {None: "null", True: "true", False: "false"}
+try:
+    # What the standard encoder is made of: its package prepares to read JSON when it is imported,
+    # and makes an encoder for each value.
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder
 
-_encode = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    _parts = make_encoder(None, str, encode_basestring, None, ": ", ", ", *[False] * 3)
+except (ImportError, TypeError):
+    from json.encoder import JSONEncoder, encode_basestring, encode_basestring_ascii
+
+    _encoder = JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+    def _parts(value: Any, _: int) -> Any:  # type: ignore[misc]
+        return _encoder.iterencode(value)
 
 
 def render(document: dict[str, Any], options: Options) -> str:  # noqa: ARG001 same for all formats
     """Give the document as JSON, each quoted line and each item of a fact on a line of its own."""
     try:
-        text = _written(document, 0)
+        lines = _Writer(document).lines
     except ValueError:
         # A number that JSON cannot say; what ``build`` makes has none.
-        text = _written(plain(document), 0)
-    return _harmless(text) + "\n"
+        lines = _Writer(plain(document)).lines
+    return "\n".join((*map(_harmless, lines), ""))
 
 
 def render_inspect(inspection: dict[str, Any], options: Options) -> str:
@@ -38,24 +48,39 @@ def render_inspect(inspection: dict[str, Any], options: Options) -> str:
     return render({"schema": INSPECTION_SCHEMA, **inspection}, options)
 
 
-def _written(value: Any, level: int) -> str:
-    """Write the outer levels with line breaks, which the standard encoder does slowly."""
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if value is None or value is True or value is False:
-        return _CONSTANTS[value]
-    if type(value) is int:
-        return str(value)
-    if level == _OPEN_LEVELS or not value or not isinstance(value, (dict, list)):
-        return _encode(value)
-    inner = "\n" + "  " * (level + 1)
-    outer = "\n" + "  " * level
-    if isinstance(value, list):
-        return f"[{inner}{f',{inner}'.join(_written(item, level + 1) for item in value)}{outer}]"
-    items = (
-        f"{encode_basestring(key)}: {_written(item, level + 1)}" for key, item in value.items()
-    )
-    return f"{{{inner}{f',{inner}'.join(items)}{outer}}}"
+class _Writer:
+    """Writes the outer levels with line breaks, which the standard encoder does slowly."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.lines: list[str] = []
+        self._known: dict[int, str] = {}
+        """Texts of inner values by their identity: a line may prove many things."""
+        self._write(document, 0, "", "")
+
+    def _write(self, value: Any, level: int, before: str, after: str) -> None:
+        if level == _OPEN_LEVELS or not value or not isinstance(value, (dict, list)):
+            self.lines.append(f"{before}{self._encoded(value)}{after}")
+            return
+        indent = "  " * (level + 1)
+        commas = chain(repeat(",", len(value) - 1), ("",))
+        if isinstance(value, dict):
+            self.lines.append(before + "{")
+            for (key, item), comma in zip(value.items(), commas, strict=True):
+                self._write(item, level + 1, f"{indent}{encode_basestring(key)}: ", comma)
+            self.lines.append("  " * level + "}" + after)
+        else:
+            self.lines.append(before + "[")
+            for item, comma in zip(value, commas, strict=True):
+                self._write(item, level + 1, indent, comma)
+            self.lines.append("  " * level + "]" + after)
+
+    def _encoded(self, value: Any) -> str:
+        if not isinstance(value, dict):
+            return "".join(_parts(value, 0))
+        text = self._known.get(id(value))
+        if text is None:
+            text = self._known[id(value)] = "".join(_parts(value, 0))
+        return text
 
 
 def _harmless(text: str) -> str:
@@ -64,7 +89,7 @@ def _harmless(text: str) -> str:
     The standard encoder lets it through. It can only stand inside strings, where an escape means
     the same.
     """
-    if all(map(str.isprintable, text.split("\n"))):
+    if text.isprintable():
         return text
     hidden = {c for c in set(text) if not c.isprintable()}.difference(_PRINTED)
     return text.translate({ord(character): _escape(character) for character in hidden})

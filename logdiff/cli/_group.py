@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
@@ -16,8 +17,51 @@ Examples:
 """
 
 
-class SuggestingGroup(click.Group):
+def _show_help(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"logdiff {__version__}", color=ctx.color)
+        ctx.exit()
+
+
+class Command(click.Command):
+    """A command that loads nothing for messages which nobody asked for."""
+
+    own_help: click.Option | None = None
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """The option of click, but for a text that is not looked up in any translation."""
+        if self.own_help is None:
+            self.own_help = click.Option(
+                ctx.help_option_names,
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_help,
+                help="Show this message and exit.",
+            )
+        return self.own_help
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """The parser of click, which takes ``-f`` for a long option first.
+
+        Where it is none, similar ones are looked for in vain.
+        """
+        parser = super().make_parser(ctx)
+        for option, meaning in parser._short_opt.items():  # noqa: SLF001  # there is no other way
+            parser._long_opt.setdefault(option, meaning)  # noqa: SLF001
+        return parser
+
+
+class SuggestingGroup(Command, click.Group):
     """A group that says which command may have been meant."""
+
+    command_class = Command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -58,7 +102,15 @@ class _Commands(SuggestingGroup):
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, "-V", "--version", message="logdiff %(version)s")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def root() -> None:
     """Compare a bad run of an inference server with a known-good one.
 

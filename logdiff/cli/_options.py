@@ -273,18 +273,3 @@ def progress() -> Callable[[str, int, int | None], None] | None:
             sys.stderr.flush()
 
     return tell
-
-
-class Command(click.Command):
-    """A command whose short options are found at once.
-
-    click looks for ``-f`` among the long options first, and prepares suggestions before it looks
-    among the short ones: three modules that nothing else needs.
-    """
-
-    def make_parser(self, ctx: click.Context) -> Any:
-        """The parser of the command line."""
-        parser = super().make_parser(ctx)
-        for option, known in parser._short_opt.items():  # noqa: SLF001
-            parser._long_opt.setdefault(option, known)  # noqa: SLF001
-        return parser

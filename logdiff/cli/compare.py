@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from logdiff.cli._group import Command
 from logdiff.cli._options import (
-    Command,
     Output,
     emit_report,
     fail_on_option,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from logdiff.cli._group import Command
 from logdiff.cli._options import (
-    Command,
     Output,
     emit,
     fail_on_option,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from logdiff.cli._options import Command, Output, emit, output_options, progress
+from logdiff.cli._group import Command
+from logdiff.cli._options import Output, emit, output_options, progress
 
 _EPILOG = """\b
 Examples:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from logdiff.cli._group import Command
+
 _EPILOG = """\b
 Examples:
   logdiff schema report > report.schema.json
@@ -11,7 +13,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(cls=Command, epilog=_EPILOG)
 @click.argument("name", type=click.Choice(["report", "rule", "signal"]))
 def command(name: str) -> None:
     """Print a JSON Schema: of the report, of a rule file, or of a signal file."""

@@ -266,10 +266,14 @@ def progress() -> Callable[[str, int, int | None], None] | None:
                 sys.stderr.write("\r\x1b[K")
         elif now - began > _PROGRESS_AFTER_SECONDS and now - last[0] > 0.1:
             last[0] = now
-            rate = done / (now - began) / 1e6
             name = os.path.basename(path)[:40].encode("ascii", "replace").decode()
-            whole = "" if total is None else f" of {total / 1e6:,.0f}"
-            sys.stderr.write(f"\r\x1b[K{name}: {done / 1e6:,.0f}{whole} MB, {rate:,.0f} MB/s")
+            if total is None:
+                how_to_end = "; Ctrl-C ends the log here" if path == "<stdin>" else ""
+                text = f"{done / 1e3:,.0f} kB so far{how_to_end}"
+            else:
+                rate = done / (now - began) / 1e6
+                text = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {rate:,.0f} MB/s"
+            sys.stderr.write(f"\r\x1b[K{name}: {text}")
             sys.stderr.flush()
 
     return tell

@@ -789,6 +789,27 @@ def test_progress_is_told_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) ->
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("<stdin>", "12 kB so far; Ctrl-C ends the log here"),
+        ("/a/b.log.gz", "b.log.gz: 12 kB so far"),
+    ],
+)
+def test_progress_of_a_stream_has_no_end(
+    monkeypatch: pytest.MonkeyPatch, path: str, says: str
+) -> None:
+    from logdiff.cli import _options
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(_options, "_PROGRESS_AFTER_SECONDS", -1)
+    tell = _options.progress()
+    assert tell is not None
+    tell(path, 12_000, None)
+    assert terminal.getvalue().endswith(says)
+
+
 # Several sections
 
 

@@ -11,6 +11,7 @@ shape hold for all its lines.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from logdiff.patterns import compiled
@@ -29,6 +30,8 @@ _ESCAPE = compiled(
     rb"|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # OSC: titles, links, clipboard
     rb"|\x1b[@-Z\\^_]|[\x1b\x00]"  # other escapes; strays
 )
+_WORKER_LIMIT = 1_000
+"""Workers whose names are remembered."""
 _TAGS = compiled(rb"(?:\([A-Za-z][^()\n]{0,80}?\bpid=\d+[^()\n]{0,80}\) ?)+")
 _TAG = compiled(rb"\(([^()]+)\) ?")
 _RANK = compiled(rb"\[(rank\d+)\]:(?: |$)")
@@ -151,6 +154,7 @@ def parse_prefix(text: bytes) -> Prefix:
     return Prefix(worker, None, None, None, None, position)
 
 
+@lru_cache(maxsize=_WORKER_LIMIT)
 def worker_name(tag: bytes) -> str:
     """The name of a worker from the inside of its tag.
 

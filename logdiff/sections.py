@@ -49,9 +49,9 @@ def looks_like_heading(text: bytes) -> bool:
     if _RULED.match(text):
         return True
     words = text.decode("utf-8", "replace")
-    if not _LABEL_WORDS.search(words):
+    if not (_LABEL.match(text) or (len(words) <= _SHORT_LABEL and _CHINESE.search(words))):
         return False
-    return bool(_LABEL.match(text) or (len(words) <= _SHORT_LABEL and _CHINESE.search(words)))
+    return _LABEL_WORDS.search(words) is not None
 
 
 def seconds_between(earlier: bytes, later: bytes) -> float:

@@ -272,13 +272,16 @@ class Observations:
         if not seen and len(self._witnessed) >= WITNESS_SHAPES:
             return
         self._witnessed[shape] = seen + len(indexes)
-        lines = [batch.lines[index] for index in indexes[: WITNESS_LINES - seen]]
-        places = self._places(shape, lines[0])
+        places = self._places(shape, batch.lines[indexes[0]])
         file, number = shape.place
         cut = itemgetter(slice(*file), slice(*number), slice(*(shape.worker or (0, 0))))
-        keys = list(map(cut, lines))
-        firsts = dict(zip(reversed(keys), reversed(indexes[: len(keys)]), strict=True))
-        for key, count in Counter(keys).items():
+        firsts: dict[tuple[bytes, ...], int] = {}
+        counts: dict[tuple[bytes, ...], int] = {}
+        for index in indexes[: WITNESS_LINES - seen]:
+            key = cut(batch.lines[index])
+            firsts.setdefault(key, index)
+            counts[key] = counts.get(key, 0) + 1
+        for key, count in counts.items():
             name, line, worker = map(strip_escapes, key)
             place = f"{name.rpartition(b'/')[2].decode('utf-8', 'replace')}:{line.decode()}"
             mark = batch.mark(firsts[key])

@@ -160,12 +160,12 @@ class Classifier:
             or _PROGRESS_BAR.search(message)
         )
         shape.interesting = bool(shape.readings or shape.place)
-        shape.opens_life = next(
-            (r.signal.enters for r in shape.readings if r.signal.enters in ("args", "import")), None
-        )
-        shape.ordered = shape.part is not None or any(
-            r.signal.keep == "each" for r in shape.readings
-        )
+        shape.ordered = shape.part is not None
+        for reading in shape.readings:
+            signal = reading.signal
+            shape.ordered = shape.ordered or signal.keep == "each"
+            if signal.enters in ("args", "import"):
+                shape.opens_life = shape.opens_life or signal.enters
         return shape
 
     def _unwrap(self, line: bytes) -> Unwrapped | None:

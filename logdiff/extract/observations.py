@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from logdiff.extract.templates import message_template
 from logdiff.extract.traceback import Tracebacks
 from logdiff.model import STAGES, Mark
+from logdiff.patterns import compiled
 from logdiff.records import strip_escapes
 from logdiff.redact import redact
 from logdiff.tuples import NamedTuple
@@ -28,6 +29,7 @@ EVENT_LIMIT = 1_000
 """Lines of one signal that are kept one by one in one life."""
 POINT_LIMIT = 2_000
 """Points of a series that are kept."""
+_DIGITS = compiled(rb"\d+")
 TEMPLATE_LIMIT = 2_000
 _BRIEF_POINTS = 50
 WITNESS_SHAPES = 50_000
@@ -272,7 +274,7 @@ class Observations:
         if not seen and len(self._witnessed) >= WITNESS_SHAPES:
             return
         self._witnessed[shape] = seen + len(indexes)
-        places = self._places(shape, batch.lines[indexes[0]])
+        places = self._places(shape, batch.lines[indexes[0]], batch.templates)
         file, number = shape.place
         cut = itemgetter(slice(*file), slice(*number), slice(*(shape.worker or (0, 0))))
         firsts: dict[tuple[bytes, ...], int] = {}
@@ -291,11 +293,18 @@ class Observations:
                 places[place].count += count
                 places[place].workers.setdefault(worker, mark)
 
-    def _places(self, shape: Shape, line: bytes) -> dict[str, SourceSeen]:
+    def _places(
+        self, shape: Shape, line: bytes, templates: dict[bytes, str]
+    ) -> dict[str, SourceSeen]:
         """The places that print the message of a shape; ``line`` is one of its lines."""
         if shape.template is None:
             text = strip_escapes(line[slice(*shape.message)])
-            shape.template = message_template(redact(text.decode("utf-8", "replace")))
+            alike = _DIGITS.sub(b"0", text)
+            shape.template = templates.get(alike)
+            if shape.template is None:
+                shape.template = message_template(redact(text.decode("utf-8", "replace")))
+                if len(templates) < TEMPLATE_LIMIT:
+                    templates[alike] = shape.template
         if shape.template in self.sources or len(self.sources) < TEMPLATE_LIMIT:
             return self.sources.setdefault(shape.template, {})
         self.dropped["source_lines"] += 1

@@ -88,7 +88,7 @@ class Batch:
     """The lines of a chunk with all that is known of them."""
 
     __slots__ = ("_clock_values", "clock_indexes", "first_line", "in_order", "lengths", "lines",
-                 "offsets", "shapes")  # fmt: skip
+                 "offsets", "shapes", "templates")  # fmt: skip
 
     def __init__(self, chunk: Chunk, table: ShapeTable) -> None:
         self.first_line = chunk.line
@@ -105,6 +105,7 @@ class Batch:
             self.lengths[-1] += chunk.dropped
         self.offsets = list(accumulate((n + 1 for n in self.lengths), initial=chunk.offset))
         self.shapes = list(map(table.__getitem__, masked))
+        self.templates = table.templates
         self.clock_indexes: list[int] = []
         self._clock_values: list[bytes] | None = None
         self.in_order = False

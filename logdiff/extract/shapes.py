@@ -293,6 +293,9 @@ class ShapeTable(dict[bytes, Shape]):
     def __init__(self, classifier: Classifier) -> None:
         super().__init__()
         self._classifier = classifier
+        self.templates: dict[bytes, str] = {}
+        """Templates by their messages, runs of digits as one ``0``: shapes that differ only in how
+        many digits they have share one."""
         self.overflow = 0
         """Lines that were classified one by one because the table was full."""
 

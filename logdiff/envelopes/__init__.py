@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Span = tuple[int, int]
+EXAMPLE_TIME = b"2026-05-02T10:00:01.000000001Z"
+"""What stands in a line that is wrapped as an example."""
 
 
 class Unwrapped(NamedTuple):

@@ -10,8 +10,6 @@ _RFC3339 = compiled(
     rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d\d):?(\d\d))$"
 )
 _DECIMALS = 9
-EXAMPLE = b"2026-05-02T10:00:01.000000001Z"
-"""What stands in a line that is wrapped as an example."""
 
 
 def in_utc(stamp: bytes) -> bytes | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logdiff.envelopes import Entry
-from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.envelopes import EXAMPLE_TIME, Entry
+from logdiff.envelopes._clock import in_utc
 from logdiff.patterns import compiled
 
 if TYPE_CHECKING:
@@ -47,6 +47,6 @@ def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
             yield None
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     return time + b" app=serving,tag=7b%3A2 " + line

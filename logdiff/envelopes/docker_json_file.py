@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from logdiff.envelopes import Entry
-from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.envelopes import EXAMPLE_TIME, Entry
+from logdiff.envelopes._clock import in_utc
 from logdiff.envelopes._json import encoded, parsed
 from logdiff.patterns import compiled
 
@@ -53,7 +53,7 @@ def unwrap(line: bytes) -> Entry | None:
     )
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would keep it."""
     import json
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from logdiff.envelopes import Entry
-from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.envelopes import EXAMPLE_TIME, Entry
+from logdiff.envelopes._clock import in_utc
 from logdiff.envelopes.docker_timestamps import PART_BYTES
 from logdiff.patterns import compiled
 
@@ -55,6 +55,6 @@ def _parts(line: bytes) -> list[Entry] | None:
     return [part._replace(ends=number == len(parts)) for number, part in enumerate(parts, 1)]
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     return time + b" serving.1.abcdefghijkl@node-7    | " + line

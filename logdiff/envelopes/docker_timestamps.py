@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logdiff.envelopes import Unwrapped
-from logdiff.envelopes._clock import EXAMPLE
+from logdiff.envelopes import EXAMPLE_TIME, Unwrapped
 from logdiff.patterns import compiled
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def unwrap(line: bytes) -> Unwrapped | None:
     return Unwrapped(NAME, payload, (0, _TO_THE_SECOND), cuts)
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     size = 2 * PART_BYTES
     parts = [line[start : start + size] for start in range(0, len(line), size)] or [b""]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logdiff.envelopes import Entry, _journal
-from logdiff.envelopes._clock import EXAMPLE, microseconds
+from logdiff.envelopes import EXAMPLE_TIME, Entry, _journal
+from logdiff.envelopes._clock import microseconds
 from logdiff.patterns import compiled
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
     yield from block.entries()
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     length = len(line).to_bytes(_LENGTH_BYTES, "little")
     fields = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=%d\nMESSAGE\n%b%b\n"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from logdiff.envelopes import Entry, _journal
-from logdiff.envelopes._clock import EXAMPLE, microseconds
+from logdiff.envelopes import EXAMPLE_TIME, Entry, _journal
+from logdiff.envelopes._clock import microseconds
 from logdiff.envelopes._json import encoded, parsed
 from logdiff.patterns import compiled
 
@@ -41,7 +41,7 @@ def unwrap(line: bytes) -> Entry | None:
     return _journal.entry(fields | {"MESSAGE": fields["MESSAGE"] or _of_none(found["MESSAGE"])})
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     import json
 

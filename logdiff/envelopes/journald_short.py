@@ -7,8 +7,8 @@ has no year and no offset: its time is not used. Lines with control characters a
 
 from __future__ import annotations
 
-from logdiff.envelopes import Entry
-from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.envelopes import EXAMPLE_TIME, Entry
+from logdiff.envelopes._clock import in_utc
 from logdiff.envelopes._journal import service
 from logdiff.patterns import compiled
 
@@ -37,7 +37,7 @@ def unwrap(line: bytes) -> Entry | None:
     return Entry(line[match.end() :], in_utc(match[1] or b""), service=service(match[2]))
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     # Microseconds and an offset.
     return time[:26] + b"+00:00 node-7 serving[71]: " + line

@@ -7,8 +7,8 @@ offset of the node.
 
 from __future__ import annotations
 
-from logdiff.envelopes import Entry
-from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.envelopes import EXAMPLE_TIME, Entry
+from logdiff.envelopes._clock import in_utc
 from logdiff.patterns import compiled
 
 NAME = "kubernetes-cri"
@@ -31,6 +31,6 @@ def unwrap(line: bytes) -> Entry | None:
     return Entry(payload, in_utc(match[1]), stream=match[2], ends=match[3] == b"F")
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would keep it."""
     return time + b" stdout F " + line

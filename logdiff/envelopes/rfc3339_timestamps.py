@@ -6,8 +6,8 @@ the node, with its offset, and has no zeros at its end. What ``docker logs -t`` 
 
 from __future__ import annotations
 
-from logdiff.envelopes import Entry
-from logdiff.envelopes._clock import EXAMPLE, in_utc
+from logdiff.envelopes import EXAMPLE_TIME, Entry
+from logdiff.envelopes._clock import in_utc
 from logdiff.patterns import compiled
 
 NAME = "rfc3339-timestamps"
@@ -30,6 +30,6 @@ def unwrap(line: bytes) -> Entry | None:
     return Entry(line[match.end() :], in_utc(match[1])) if match else None
 
 
-def wrap(line: bytes, time: bytes = EXAMPLE) -> bytes:
+def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     return time[:23] + b"Z " + line

@@ -29,6 +29,14 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         ctx.exit()
 
 
+class Option(click.Option):
+    """An option whose help is one line: click would load a module to take indents off it."""
+
+    def __init__(self, *names: Any, help: str, **attributes: Any) -> None:  # noqa: A002  # click's
+        super().__init__(*names, **attributes)
+        self.help = help
+
+
 class Command(click.Command):
     """A command that loads nothing for messages which nobody asked for."""
 
@@ -37,7 +45,7 @@ class Command(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """The option of click, but for a text that is not looked up in any translation."""
         if self.own_help is None:
-            self.own_help = click.Option(
+            self.own_help = Option(
                 ctx.help_option_names,
                 is_flag=True,
                 is_eager=True,
@@ -105,6 +113,7 @@ class _Commands(SuggestingGroup):
 @click.option(
     "-V",
     "--version",
+    cls=Option,
     is_flag=True,
     is_eager=True,
     expose_value=False,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from logdiff.cli import _streams
+from logdiff.cli._group import Option
 from logdiff.errors import UsageError
 from logdiff.model import SEVERITIES
 from logdiff.render import FORMATS
@@ -45,14 +46,22 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--color",
+            cls=Option,
             type=click.Choice(["auto", "always", "never"]),
             default="auto",
             help="Colour in text: on a terminal, always, or never.  [default: auto]",
         ),
-        click.option("-v", "--verbose", count=True, help="All evidence and all differences."),
+        click.option(
+            "-v",
+            "--verbose",
+            cls=Option,
+            count=True,
+            help="All evidence and all differences.",
+        ),
         click.option(
             "-o",
             "outputs",
+            cls=Option,
             metavar="FILE",
             multiple=True,
             help="Write the result to FILE. With several -f, the first -o takes the first.",
@@ -60,6 +69,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "-f",
             "formats",
+            cls=Option,
             type=click.Choice(FORMATS),
             multiple=True,
             help="Format of the result; may be repeated.  [default: text]",
@@ -73,6 +83,7 @@ def fail_on_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--fail-on``."""
     return click.option(
         "--fail-on",
+        cls=Option,
         type=click.Choice([*SEVERITIES, "never"]),
         default="never",
         show_default=True,

@@ -91,7 +91,8 @@ def leave_when_interrupted() -> None:
 
     As an exception it could be lost, or turned into another one, in the midst of an import.
     """
-    import signal
+    # Without the names of all signals, which the module around it makes.
+    import _signal as signal  # type: ignore[import-not-found]
 
     # Where it is ignored, as in what a shell runs in the background, it stays so.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -23,7 +23,7 @@ from logdiff.read import LINE_LIMIT, Chunk
 from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from logdiff.engine.ruleset import Signal
     from logdiff.envelopes import Unwrapped
@@ -50,6 +50,7 @@ _LEAST_SEARCH_BUDGET = 1 << 25
 _LOOKS_AHEAD_LIMIT = 10_000
 """Times that the lines after a heading or an import are looked at."""
 _NAMED_LONG_LINES = 10
+_TIMES_AT_ONCE = 256
 
 
 class ScannedSection:
@@ -87,8 +88,8 @@ class Scanned(NamedTuple):
 class Batch:
     """The lines of a chunk with all that is known of them."""
 
-    __slots__ = ("_clock_values", "clock_indexes", "first_line", "in_order", "lengths", "lines",
-                 "offsets", "shapes", "templates")  # fmt: skip
+    __slots__ = ("_clock_values", "clock_indexes", "first_line", "lengths", "lines", "offsets",
+                 "shapes", "templates")  # fmt: skip
 
     def __init__(self, chunk: Chunk, table: ShapeTable) -> None:
         self.first_line = chunk.line
@@ -108,8 +109,6 @@ class Batch:
         self.templates = table.templates
         self.clock_indexes: list[int] = []
         self._clock_values: list[bytes] | None = None
-        self.in_order = False
-        """Whether the times are all of one form and none runs back."""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -140,9 +139,6 @@ class Batch:
             lines = zip(self.lines, self.shapes, strict=True)
             self._clock_values = [line[slice(*shape.clock)] for line, shape in lines if shape.clock]
             self.clock_indexes = [i for i, shape in enumerate(self.shapes) if shape.clock]
-            self.in_order = len(set(map(len, self._clock_values))) == 1 and (
-                sorted(self._clock_values) == self._clock_values
-            )
         return self._clock_values
 
 
@@ -330,19 +326,7 @@ class _Reading:
         values, indexes = batch.clock_values, batch.clock_indexes
         start = bisect_left(indexes, max(index, self.examined + 1 - batch.first_line))
         end = bisect_left(indexes, limit)
-        clocks = self.clocks
-        if start < end and batch.in_order and (
-            values[start] >= clocks.get(len(values[start]), b"")
-        ):  # fmt: skip
-            clocks[len(values[start])] = values[end - 1]
-            start = end
-        for position in range(start, end):
-            value = values[position]
-            clock = clocks.get(len(value), b"")
-            back = 0.0 if value >= clock else -sections.seconds_between(clock, value)
-            if back <= 0:
-                clocks[len(value)] = value
-                continue
+        for position, back in self._times_before_the_last(values, start, end):
             self.examined = batch.first_line + indexes[position]
             if back < LEAST_JUMP_SECONDS:
                 continue
@@ -353,6 +337,30 @@ class _Reading:
                 return indexes[position], "section", 0
         self.examined = max(self.examined, batch.first_line + limit - 1)
         return None
+
+    def _times_before_the_last(
+        self, values: list[bytes], start: int, end: int
+    ) -> Iterator[tuple[int, float]]:
+        """Positions where time runs back, and by how many seconds."""
+        clocks = self.clocks
+        for first in range(start, end, _TIMES_AT_ONCE):
+            block = values[first : min(first + _TIMES_AT_ONCE, end)]
+            form = len(block[0])
+            # Most are of one form and in order, which takes no Python code to see.
+            if (
+                block[0] >= clocks.get(form, b"")
+                and set(map(len, block)) == {form}
+                and sorted(block) == block
+            ):
+                clocks[form] = block[-1]
+                continue
+            for position, value in enumerate(block, first):
+                clock = clocks.get(len(value), b"")
+                back = 0.0 if value >= clock else -sections.seconds_between(clock, value)
+                if back <= 0:
+                    clocks[len(value)] = value
+                else:
+                    yield position, back
 
     def _repeat(self, batch: Batch, line_index: int, least: int) -> Action | None:
         offset = batch.offsets[line_index]

@@ -143,9 +143,7 @@ class Context:
     def _owner(self, entry: Entry) -> Run:
         """Return the run whose facts hold this very entry."""
         for run in (self.good, self.bad):
-            if run is not None and any(
-                found is entry for value in run.facts.values() for found in _entries_in(value)
-            ):
+            if run is not None and any(found is entry for found in _entries_in(run.facts)):
                 return run
         return self.run
 
@@ -245,7 +243,8 @@ def _entries_in(value: Any) -> Iterator[Entry]:
         yield value
     elif isinstance(value, dict):
         for part in value.values():
-            yield from _entries_in(part)
+            if isinstance(part, (dict, list)):  # most are texts
+                yield from _entries_in(part)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for part in value:
             yield from _entries_in(part)

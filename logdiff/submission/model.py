@@ -1,0 +1,122 @@
+"""The nouns of submission files. Every position is a byte offset into the file as it was read."""
+
+from __future__ import annotations
+
+from logdiff.errors import UsageError
+from logdiff.tuples import NamedTuple
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class SubmissionError(UsageError):
+    """A submission file that cannot be read or edited; says file, line, column and why."""
+
+
+class Span(NamedTuple):
+    """Bytes ``start`` up to, and without, ``end``."""
+
+    start: int
+    end: int
+
+
+class TextFile:
+    """A submission file: UTF-8, with or without a byte-order mark, of any line ends."""
+
+    __slots__ = ("data", "path")
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data
+
+    def text(self, span: Span) -> str:
+        """What is written in a span."""
+        return self.data[span.start : span.end].decode("utf-8", "replace")
+
+    def line(self, offset: int) -> int:
+        """The 1-based line of a byte."""
+        return self.data.count(b"\n", 0, offset) + 1
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and column of a byte, both from 1; columns count characters."""
+        start = self.data.rfind(b"\n", 0, offset) + 1
+        before = self.data[start:offset].removeprefix(BYTE_ORDER_MARK)
+        return self.line(offset), len(before.decode("utf-8", "replace")) + 1
+
+    def place(self, offset: int) -> str:
+        """``file:line:column`` of a byte, for messages."""
+        line, column = self.position(offset)
+        return f"{self.path}:{line}:{column}"
+
+
+class Word(NamedTuple):
+    """One word of a command after expansion."""
+
+    text: str
+    """Its value; what is not known stays a named hole, ``${NAME}`` or ``$(command)``."""
+    span: Span
+    """As written, quotes included."""
+    known: bool
+    """Whether it holds no hole."""
+
+
+class Command(NamedTuple):
+    """One simple command of a script, as it would run; in a loop, one for each turn."""
+
+    words: tuple[Word, ...]
+    span: Span
+    """The simple command itself, with what it assigns before and its redirections."""
+    statement: Span
+    """With the ``|| true`` and the pipe that belong to it."""
+    assignments: tuple[Variable, ...] = ()
+    """Variables that are set for this command only."""
+    redirections: tuple[tuple[str, Word], ...] = ()
+    """Operator and target: ``(">", word)``, ``("2>", word)``, ``("<<", delimiter)``."""
+    here_document: Span | None = None
+    """The body of its here-document."""
+    guards: tuple[str, ...] = ()
+    """Conditions that must hold for it to run, outermost first, as written; ``not …`` for else."""
+    swallowed: str | None = None
+    """What hides its failure from the script, as written (``|| true``); None where nothing does."""
+    silenced: bool = False
+    """Whether what it says on stderr is thrown away."""
+    items: tuple[Span, ...] = ()
+    """The items of lists and arrays that the enclosing loops stand at, outermost first."""
+    function: str | None = None
+    """The function whose body holds it."""
+
+
+class Variable(NamedTuple):
+    """An environment variable that a file sets."""
+
+    name: str
+    value: str
+    """A value with holes is kept as written."""
+    span: Span
+    """The whole setting: the list item, the mapping entry, the ``export`` statement."""
+    value_span: Span | None
+    """The value as written, quotes included; None where there is none."""
+
+
+class Argument(NamedTuple):
+    """One option that a launch file gives to the server."""
+
+    name: str
+    """Canonical: long form, without dashes, ``_`` for ``-``: ``max_model_len``; ``model`` for the
+    positional model of ``vllm serve``."""
+    flag: str
+    """As typed: ``-tp``, ``--max-model-len``; empty for a positional one."""
+    value: str | bool
+    """The text of the value; True for a flag without one, False for ``--no-…``."""
+    span: Span
+    """Flag and value, quotes included, and what lies between them."""
+    value_span: Span | None
+    """The value as written, quotes included; within ``--flag=value`` only the value."""
+
+
+class Remark(NamedTuple):
+    """A comment, or a text that a command prints: what the author says that the file does."""
+
+    kind: str
+    """``comment`` or ``echo``."""
+    text: str
+    span: Span

@@ -14,6 +14,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from logdiff.decoders import UTF8_MARK
 from logdiff.patterns import compiled
 from logdiff.redact import redact
 from logdiff.tuples import NamedTuple
@@ -46,7 +47,6 @@ _QUOTED_TEXT = compiled(
     rb"(?:Received request|Generated response)\b.{0,300}?\b(?:prompt|output): ", re.DOTALL
 )
 """What stands behind it was written by a client or a model, and may look like anything."""
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Clean(NamedTuple):
@@ -93,8 +93,8 @@ def clean(line: bytes, payload: int, cuts: Sequence[Span] = ()) -> Clean:
     while end > payload and line[end - 1] == 13:
         end -= 1
     start = payload
-    if line.startswith(BYTE_ORDER_MARK, start):
-        start += len(BYTE_ORDER_MARK)
+    if line.startswith(UTF8_MARK, start):
+        start += len(UTF8_MARK)
     carriage_return = line.rfind(b"\r", start, end)
     while carriage_return >= 0:
         if strip_escapes(line[carriage_return + 1 : end]).strip():

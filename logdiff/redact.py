@@ -44,7 +44,8 @@ _NAME_HINTS = (
     "pwd", "密", "口令", "令牌",
 )  # fmt: skip
 """One of these is in whatever ``_CORE`` matches, in lower case."""
-_NAME_HINT = compiled("|".join(_NAME_HINTS))
+# Logs are full of tokens per second and tokenizers: behind the name of a secret the word ends.
+_NAME_HINT = compiled("|".join(_NAME_HINTS).replace("token", r"token(?![a-z0-9_/-])"))
 _LONGEST_LEAD = 16
 """Characters of ``_CORE`` in front of the hint, at most (``encryption_key``)."""
 
@@ -222,6 +223,7 @@ def fingerprint(value: str) -> str:
     return MASK + digest[:8]
 
 
+@lru_cache(maxsize=1024)
 def is_secret_name(name: str) -> bool:
     """Whether an argument, variable or key of this ``name`` holds a secret.
 

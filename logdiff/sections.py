@@ -77,9 +77,12 @@ def _seconds(time: re.Match[bytes], year: int) -> float:
     Raises:
         ValueError: there is no such day.
     """
-    from datetime import date
-
-    days = date(int(time[1] or year), int(time[2]), int(time[3])).toordinal()
+    try:
+        # Python 3.11 makes all classes of datetime a second time, in Python, before this one.
+        from _datetime import date  # type: ignore[import-not-found]
+    except ImportError:
+        from datetime import date
+    days: int = date(int(time[1] or year), int(time[2]), int(time[3])).toordinal()
     return days * 86400.0 + int(time[4]) * 3600 + int(time[5]) * 60 + float(time[6])
 
 

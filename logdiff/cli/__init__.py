@@ -86,10 +86,9 @@ def _version() -> int:
 
 
 def _command(arguments: list[str]) -> int:
-    from logdiff.cli._postponed import postpone
+    from logdiff.cli._postponed import import_click
 
-    # Help is laid out with it; it is a quarter of what importing click costs.
-    postpone("inspect")
+    import_click()
     import click
 
     from logdiff.cli._group import root

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from logdiff.modules import load
 from logdiff.version import __version__
 
 _EPILOG = """\b
@@ -99,9 +100,7 @@ class _Commands(SuggestingGroup):
         """The command of a module, imported now."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        from importlib import import_module
-
-        command: click.Command = import_module(f"logdiff.cli.{cmd_name}").command
+        command: click.Command = load(f"logdiff.cli.{cmd_name}").command
         return command
 
 

@@ -211,7 +211,9 @@ class _Compiler:
             completes=model.completes,
             levels=tuple(model.level or ()),
             scope=model.scope,
-            patterns=tuple((text.encode(), a.literal, a.digit_sensitive) for text, a in analyses),
+            patterns=tuple(
+                (text.encode(), a.literal, a.word, a.digit_sensitive) for text, a in analyses
+            ),
             fields=tuple(_field(name, shape) for name, shape in model.fields.items()),
             versions=tuple((wording.since, wording.until) for wording in wordings),
             reported=model.reported,

@@ -31,6 +31,10 @@ _CATEGORIES: dict[Any, frozenset[int]] = {
 }
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _CHARACTERS = (codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY)
+_EDGES = (codes.AT_BEGINNING, codes.AT_BEGINNING_STRING, codes.AT_BOUNDARY)
+_EDGE = b"\n"
+"""No line has one, and no literal needs one."""
+_WHOLE_WORD = re.compile(rb"(?<=\W)\w+(?=\W)")
 _LONGEST_EXPANSION = 16
 _IGNORE_CASE = 2
 
@@ -52,6 +56,8 @@ class Analysis(NamedTuple):
 
     literal: bytes | None
     """Longest text, digits as ``0``, that the shape of every match contains."""
+    word: bytes | None
+    """Longest part of a text that is a whole word in the shape of every match."""
     digit_sensitive: bool
     """Whether the pattern may match one digit and not another."""
     groups: frozenset[str]
@@ -61,12 +67,15 @@ class Analysis(NamedTuple):
 def analyse(pattern: str) -> Analysis:
     """Analyse a valid pattern that will be run on bytes."""
     parsed = parser.parse(pattern.encode())
-    literal = None
+    literal = word = None
     if not parsed.state.flags & _IGNORE_CASE:
         runs = _Runs()
         runs.add(parsed)
-        literal = max(runs.finished(), key=len, default=None)
-    return Analysis(literal, _tells_digits_apart(parsed), frozenset(parsed.state.groupdict))
+        finished = runs.finished()
+        literal = max(map(_without_edges, finished), key=len, default=b"") or None
+        words = [word for run in finished for word in _WHOLE_WORD.findall(run)]
+        word = max(words, key=len, default=None)
+    return Analysis(literal, word, _tells_digits_apart(parsed), frozenset(parsed.state.groupdict))
 
 
 def objection(pattern: str) -> str | None:
@@ -137,8 +146,16 @@ def _tells_digits_apart(sequence: Iterable[Item]) -> bool:
     return False
 
 
+def _without_edges(run: bytes) -> bytes:
+    return run.replace(_EDGE, b"")
+
+
 class _Runs:
-    """Collects the runs of bytes that stand side by side in every match."""
+    """Collects the runs of bytes that stand side by side in every match.
+
+    ``_EDGE`` stands in a run where a word begins or ends: at the beginning, where what is before
+    the text that is searched is no word, and beside what matches no part of a word.
+    """
 
     def __init__(self) -> None:
         self.runs: list[bytes] = []
@@ -167,7 +184,9 @@ class _Runs:
             self.add(argument[3])
         elif operation is codes.ATOMIC_GROUP:
             self.add(argument)
-        elif operation not in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):  # these take no room
+        elif operation is codes.AT:
+            self.current += _EDGE if argument in _EDGES else b""
+        elif operation not in (codes.ASSERT, codes.ASSERT_NOT):  # these take no room
             self.end()
 
     def add_character(self, item: Item) -> None:
@@ -177,7 +196,10 @@ class _Runs:
         elif len(members) == 1:
             self.current += bytes(members)
         else:
+            edge = b"" if members & _WORDS else _EDGE
+            self.current += edge
             self.end()
+            self.current = edge
 
     def add_repeat(self, least: int, most: int, body: Iterable[Item]) -> None:
         if least == most and least <= _LONGEST_EXPANSION:

@@ -57,7 +57,7 @@ class Signal(NamedTuple):
     """Levels for which it holds; empty = all."""
     scope: str
     """``message`` or ``line``."""
-    patterns: tuple[tuple[bytes, bytes | None, bool], ...]
+    patterns: tuple[tuple[bytes, bytes | None, bytes | None, bool], ...]
     """Pattern, literal that the shape (digits as ``0``) of a match contains, digit-sensitive."""
     fields: tuple[tuple[str, str, str | None], ...]
     """Name, type and unit."""

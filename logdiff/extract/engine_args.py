@@ -28,16 +28,23 @@ LITERAL_LIMIT = 20_000
 _INTEGER_BITS = 64
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
+# Whatever separates nothing is passed over first, in one go.
 _TOKENS = r"""
+  (?: [^"'(\[{<>)\]},\s]++ | (?<![=:,(\[{<\s])< | (?<=[-=])> | PASSED_BLANK )*+
+  (?:
     (?P<quoted>"(?:[^"\\]|\\.)*+" | '(?:[^'\\]|\\.)*+')
   | (?P<cut>["'])
   | (?P<open>[(\[{] | (?<=[=:,(\[{<\s])<)
   | (?P<close>[)\]}] | (?<![-=])>)
   | (?P<separator>,\s*+
 """
-_BOUNDARY = compiled(_TOKENS + ")", re.VERBOSE | re.DOTALL)
+_BOUNDARY = compiled(_TOKENS.replace("PASSED_BLANK", r"\s") + r") | \Z )", re.VERBOSE | re.DOTALL)
 # A comma between two pairs may be missing, so a blank in front of "name=" separates too.
-_CONFIG_BOUNDARY = compiled(_TOKENS + r"| \s(?=[A-Za-z_]\w*+=))", re.VERBOSE | re.DOTALL)
+_NEXT_NAME = r"[A-Za-z_]\w*+="
+_CONFIG_BOUNDARY = compiled(
+    _TOKENS.replace("PASSED_BLANK", rf"\s(?!{_NEXT_NAME})") + rf"| \s(?={_NEXT_NAME})) | \Z )",
+    re.VERBOSE | re.DOTALL,
+)
 _NAMESPACE = compiled(r"\bNamespace\(")
 _CALL = compiled(r"(?<![\w.])[A-Za-z_][\w.]*+\(")
 _NAMED = compiled(r"\s*+(?P<name>[A-Za-z_]\w*+)\s*+=(?P<value>.*)", re.DOTALL)
@@ -135,19 +142,21 @@ def _split(text: str, start: int, boundary: re.Pattern[str]) -> tuple[list[str],
     begin = start
     for token in boundary.finditer(text, start):
         kind = token.lastgroup
+        if kind is None:
+            break  # the end of the text
         if kind == "separator":
             if not expected:
-                items.append(text[begin : token.start()])
+                items.append(text[begin : token.start(kind)])
                 begin = token.end()
                 if len(items) == PAIR_LIMIT:
                     return items, ""
         elif kind == "open":
-            expected.append(_CLOSING[token[0]])
+            expected.append(_CLOSING[token[kind]])
             if len(expected) > DEPTH_LIMIT:
                 return items, ""
         elif kind == "close" and not expected:
-            return [*items, text[begin : token.start()]], ""
-        elif kind == "cut" or (kind == "close" and not _closes(token[0], expected)):
+            return [*items, text[begin : token.start(kind)]], ""
+        elif kind == "cut" or (kind == "close" and not _closes(token[kind], expected)):
             return items, ""
     return items, "" if expected else text[begin:]
 

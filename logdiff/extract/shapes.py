@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from logdiff import patterns, records, sections
+from logdiff.decoders import UTF8_MARK
 from logdiff.extract import traceback
 from logdiff.tuples import NamedTuple
 
@@ -29,8 +30,6 @@ Span = tuple[int, int]
 _NO_WORD_TO_BLANK = bytes(
     byte if bytes((byte,)).isalnum() or byte == ord("_") else ord(" ") for byte in range(256)
 )
-_INNER_WORD = patterns.compiled(rb"(?<=\W)\w+(?=\W)")
-"""A word that a literal holds whole, so that a text with the literal has it as a word too."""
 _PROGRESS_BAR = patterns.compiled(rb"\d%\||\bit/s\b|\bs/it\b|\d% Completed")
 
 
@@ -121,10 +120,13 @@ class Classifier:
         """Patterns that need no whole word, by their literal."""
         pairs = [(signal, pattern) for signal in signals for pattern in signal.patterns]
         for number, (signal, pattern) in enumerate(pairs):
-            source, literal, digit_sensitive = pattern
-            self._index(literal or b"", _Candidate(
-                number, signal, source, (literal or b"").decode("latin-1"), digit_sensitive
-            ))  # fmt: skip
+            source, literal, word, digit_sensitive = pattern
+            text = (literal or b"").decode("latin-1")
+            candidate = _Candidate(number, signal, source, text, digit_sensitive)
+            if word:
+                self._by_word.setdefault(word, []).append(candidate)
+            else:
+                self._wordless.setdefault(text, []).append(candidate)
         self._compiled: dict[bytes, re.Pattern[bytes]] = {}
 
     def classify(self, masked: bytes) -> Shape:
@@ -169,19 +171,12 @@ class Classifier:
         return shape
 
     def _unwrap(self, line: bytes) -> Unwrapped | None:
-        mark = len(records.BYTE_ORDER_MARK) * line.startswith(records.BYTE_ORDER_MARK)
+        mark = len(UTF8_MARK) * line.startswith(UTF8_MARK)
         for unwrap in self._unwrappers:
             unwrapped = unwrap(line[mark:])
             if unwrapped:
                 return unwrapped.moved(mark) if mark else unwrapped
         return None
-
-    def _index(self, literal: bytes, candidate: _Candidate) -> None:
-        inner = _INNER_WORD.findall(literal)
-        if inner:
-            self._by_word.setdefault(max(inner, key=len), []).append(candidate)
-        else:
-            self._wordless.setdefault(candidate.literal, []).append(candidate)
 
     def _candidates(self, line: bytes) -> list[_Candidate]:
         """The patterns that may match a line, in the order of their signals."""

@@ -12,7 +12,7 @@ _VARIABLE = compiled(
     | \b[0-9a-f]{12,}\b                     # hashes, ids
     | (?<![\w/])/[\w.@+-]*(?:/[\w.@+-]+)*   # paths
     | '[^']*' | "[^"]*"                     # quoted values
-    | [A-Za-z]+-[0-9a-f]{8,}                # prefixed ids
+    | (?<![A-Za-z])[A-Za-z]+-[0-9a-f]{8,}   # prefixed ids
     | (?<![A-Za-z_])\d[\d,]*(?:\.\d+)?      # numbers that are not part of a name such as FA2
     """,
     re.VERBOSE,

@@ -8,9 +8,9 @@ for what ``logdiff inspect`` found; both give the whole text, which ends with a 
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from logdiff import modules
 from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -49,4 +49,4 @@ def load(format_name: str) -> ModuleType:
     """Give the module of one of :data:`FORMATS`; only that one is imported."""
     if format_name not in FORMATS:
         raise KeyError(format_name)
-    return import_module(f"{__name__}.{format_name}")
+    return modules.load(f"{__name__}.{format_name}")

@@ -58,6 +58,12 @@ class _Writer:
         self._write(document, 0, "", "")
 
     def _write(self, value: Any, level: int, before: str, after: str) -> None:
+        if isinstance(value, str):
+            self.lines.append(f"{before}{encode_basestring(value)}{after}")
+            return
+        if value is None:
+            self.lines.append(f"{before}null{after}")
+            return
         if level == _OPEN_LEVELS or not value or not isinstance(value, (dict, list)):
             self.lines.append(f"{before}{self._encoded(value)}{after}")
             return

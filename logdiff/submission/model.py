@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from logdiff.decoders import UTF8_MARK
 from logdiff.errors import UsageError
 from logdiff.tuples import NamedTuple
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class SubmissionError(UsageError):
@@ -39,7 +38,7 @@ class TextFile:
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of a byte, both from 1; columns count characters."""
         start = self.data.rfind(b"\n", 0, offset) + 1
-        before = self.data[start:offset].removeprefix(BYTE_ORDER_MARK)
+        before = self.data[start:offset].removeprefix(UTF8_MARK)
         return self.line(offset), len(before.decode("utf-8", "replace")) + 1
 
     def place(self, offset: int) -> str:

@@ -1,4 +1,4 @@
-"""A module that is postponed is loaded when something of it is used, and only then."""
+"""What click imports for other uses than ours is loaded when it is used, and only then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+POSTPONED = ("inspect", "uuid", "datetime", "threading", "gettext")
 USES = {
     "an import alone": ("import inspect", False),
     "a second import": ("import inspect; import inspect as other", False),
@@ -15,24 +16,53 @@ USES = {
 }
 
 
+def _run(script: str) -> None:
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 @pytest.mark.parametrize("use", USES)
 def test_a_module_is_loaded_when_it_is_used(use: str) -> None:
     code, loaded = USES[use]
-    script = (
-        "import sys; from logdiff.cli._postponed import postpone; "
-        f"sys.modules.pop('inspect', None); postpone('inspect'); {code}; "
-        f"assert ('isclass' in vars(sys.modules['inspect'])) is {loaded}"
+    _run(
+        "import sys; from logdiff.cli._postponed import standing_in\n"
+        "sys.modules.pop('inspect', None)\n"
+        f"with standing_in('inspect'):\n    {code}\n"
+        f"    assert ('isclass' in vars(sys.modules['inspect'])) is {loaded}\n"
+        "import inspect; assert inspect.isclass(int)"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_lent_attribute_is_that_of_the_module_afterwards() -> None:
+    _run(
+        "import sys; from logdiff.cli._postponed import standing_in\n"
+        "sys.modules.pop('uuid', None)\n"
+        "with standing_in('uuid', UUID=int):\n    import uuid\n    assert uuid.UUID is int\n"
+        "assert uuid.UUID is not int; import uuid as real; assert uuid.UUID is real.UUID"
+    )
 
 
 def test_a_module_that_is_there_stays() -> None:
     import sys as before
 
-    from logdiff.cli._postponed import postpone
+    from logdiff.cli._postponed import standing_in
 
-    postpone("sys")
+    with standing_in("sys", path=[]):
+        assert sys.modules["sys"] is before
     assert sys.modules["sys"] is before
+    assert before.path
+
+
+def test_click_works_with_what_was_not_loaded() -> None:
+    _run(
+        "import sys; from logdiff.cli._postponed import import_click; import_click()\n"
+        f"assert not set({POSTPONED}).intersection(sys.modules)\n"
+        "import click, datetime, uuid\n"
+        "convert = lambda kind, text: kind.convert(text, None, None)\n"
+        "assert convert(click.UUID, '0' * 32) == uuid.UUID(int=0)\n"
+        "assert convert(click.DateTime(), '2026-01-02') == datetime.datetime(2026, 1, 2)\n"
+        "error = click.MissingParameter(param_type='argument')\n"
+        "assert error.format_message() == 'Missing argument.'"
+    )
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["diagnose", "-h"]])
@@ -47,7 +77,7 @@ def test_help_is_laid_out_with_it(arguments: list[str]) -> None:
 def test_a_compare_does_without_it() -> None:
     script = (
         "import sys; from logdiff.cli import run; run(['inspect', '-', '-f', 'json']); "
-        "assert 'isclass' not in vars(sys.modules['inspect']); assert 'ast' not in sys.modules"
+        "assert not {'inspect', 'uuid', 'gettext', 'ast'}.intersection(sys.modules)"
     )
     command = [sys.executable, "-c", script]
     subprocess.run(command, check=True, capture_output=True, input=b"INFO:     up\n")

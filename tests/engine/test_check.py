@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def match_line(signal: Signal, line: str) -> dict[str, Any] | None:
     message = line.removeprefix("INFO ")
-    for pattern, _, _ in signal.patterns:
+    for pattern, *_ in signal.patterns:
         match = re.search(pattern, message.encode())
         if match:
             return {name: float(match[name]) for name, _, _ in signal.fields}

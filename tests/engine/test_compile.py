@@ -36,8 +36,13 @@ def test_signal(make_file: MakeFile) -> None:
     assert (signal.engine, signal.keep, signal.scope) == ("vllm", "groups", "message")
     assert (signal.enters, signal.completes, signal.levels) == (None, "weights", ())
     assert signal.patterns == (
-        (rb"Loading weights took (?P<gb>\d+\.\d+) GB", b"Loading weights took 0", False),
-        (rb"^Weights of (?P<gb>[\d.]+) GB are loaded", b" GB are loaded", False),
+        (
+            rb"Loading weights took (?P<gb>\d+\.\d+) GB",
+            b"Loading weights took 0",
+            b"weights",
+            False,
+        ),
+        (rb"^Weights of (?P<gb>[\d.]+) GB are loaded", b" GB are loaded", b"Weights", False),
     )
     assert signal.fields == (("gb", "float", "GiB"),)
     assert signal.versions == ((None, None), ("0.7", None))

@@ -84,6 +84,35 @@ def test_each_match_contains_the_literal(pattern: str, data: st.DataObject) -> N
     assert literal is None or literal in line.translate(MASK)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "word"),
+    [
+        (r"Loading weights took (?P<s>[\d.]+)", b"weights"),
+        (r"^Loading (?P<s>[\d.]+)", b"Loading"),
+        (r"\bLoading\b", b"Loading"),
+        (r"Loading (?P<s>[\d.]+)", None),
+        (r"^Load(?:ing)? ", None),
+        (r"^Loading\s*$", None),
+        (r"[ :]Loading[:,]", b"Loading"),
+        (r"[\w:]Loading[:,]", None),
+        (r"(?:x|y)?Loading ", None),
+        (r"(?: x)*\bkind of", b"kind"),
+        (r"^(?:a|b)Loading ", None),
+        (r"(?i:a)b c d", b"c"),
+        (r"\d+ of \d+,", b"of"),
+    ],
+)
+def test_word(pattern: str, word: bytes | None) -> None:
+    assert analyse(pattern).word == word
+
+
+@given(st.sampled_from([*PATTERNS, r"^a \w+", r"\bab\b", r"[ .]+b[,;]\d", r"^a?\bb\b"]), st.data())
+def test_each_match_contains_the_word(pattern: str, data: st.DataObject) -> None:
+    line = data.draw(st.from_regex(re.compile(pattern.encode(), re.DOTALL)))
+    word = analyse(pattern).word
+    assert word is None or word in re.findall(rb"\w+", line.translate(MASK))
+
+
 @given(st.sampled_from(PATTERNS), st.text(alphabet="abc0123", max_size=12))
 def test_insensitive_patterns_match_the_shape(pattern: str, line: str) -> None:
     if not analyse(pattern).digit_sensitive:

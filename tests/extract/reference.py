@@ -82,7 +82,7 @@ def fields_of(signal: Signal, record: Record) -> tuple[bytes, ...] | None:
     if signal.levels and record.level not in signal.levels:
         return None
     text = record.text if signal.scope == "line" else record.message
-    for pattern, _, _ in signal.patterns:
+    for pattern, *_ in signal.patterns:
         match = re.search(pattern, text)
         if match:
             found = match.groupdict()

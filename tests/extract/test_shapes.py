@@ -42,7 +42,9 @@ def signal(name: str, *patterns: str, keep: str = "groups", scope: str = "messag
         completes=None,
         levels=(),
         scope=scope,
-        patterns=tuple((text.encode(), a.literal, a.digit_sensitive) for text, a in analyses),
+        patterns=tuple(
+            (text.encode(), a.literal, a.word, a.digit_sensitive) for text, a in analyses
+        ),
         fields=tuple((group, "text", None) for group in groups),
         versions=((None, None),) * len(patterns),
     )

@@ -184,6 +184,37 @@ def test_an_envelope_that_begins_in_the_midst_of_a_file_is_recognised() -> None:
     assert lines == [*plain.split(b"\n")[:-1], *[b"text"] * 4_000]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_what_is_no_part_of_a_block_stays(end: bytes) -> None:
+    block = [b"__CURSOR=s=1", b"__REALTIME_TIMESTAMP=1777716001000001", b"MESSAGE=up", b""]
+    plain = [b"INFO 05-02 10:00:09 a.py:1] a=1, b", b"Z=1 is plain", b"  File x.py"]
+    log = end.join([*block, *plain, b"", *block, b""])
+    lines = [line.removesuffix(b"\r") for line in unwrapped_by(module("journald_export"), log)]
+    assert lines == [b"", b"", b"up", b"", *plain, b"", b"", b"", b"up"]
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_a_byte_order_mark_is_no_part_of_the_first_line(name: str) -> None:
+    wrap = module(name).wrap
+    log = b"".join(wrap(b"text %d" % number) + b"\n" for number in range(9))
+    marked = source_of(b"\xef\xbb\xbf" + log)
+    assert recognised(marked) is module(name)
+    assert texts(copies(marked, module(name))) == texts(copies(source_of(log), module(name)))
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_a_line_above_the_log_changes_nothing(name: str) -> None:
+    log = b"".join(module(name).wrap(b"text %d" % number) + b"\n" for number in range(30))
+    headed = source_of(b"$ the command that captured it\n" + log)
+    assert recognised(headed) is module(name)
+    [lines] = texts(copies(headed, module(name))).values()
+    assert [line for line in lines if b"text" in line][-1].endswith(b"text 29")
+    assert lines[0].endswith(b"$ the command that captured it")
+    assert (
+        sum(line.endswith(b"text %d" % n) for n, line in enumerate(filter(None, lines[1:]))) == 30
+    )
+
+
 # Parts and services
 
 
@@ -239,6 +270,28 @@ def test_what_the_kernel_says_concerns_every_service() -> None:
     found = texts(copies(source_of(log), module("journald_short")))
     assert found["serving"][2] == found["proxy"][2]
     assert found["serving"][2].startswith(b"Out of memory")
+
+
+def test_a_long_line_without_a_time_is_that_of_its_task() -> None:
+    text = b"x" * docker_timestamps.PART_BYTES * 2
+    log = b"serving.1.abcdefghijkl@node-7    | " + text + b"\n"
+    assert unwrapped_by(docker_swarm, log) == [text]
+
+
+def test_a_log_in_front_of_those_of_several_services_is_of_its_own() -> None:
+    plain = [b"INFO 05-02 10:00:09 a.py:%d] up" % number for number in range(50)]
+    log = b"\n".join([*plain, b"web-1  | a", b"serving-1  | b", b"", b"note", b"web-1  | c"])
+    assert texts(copies(source_of(log), module("docker_compose"))) == {
+        "web-1": [*[b""] * 50, b"a", b"", b"", b"note", b"c"],
+        "serving-1": [*[b""] * 51, b"b", b"", b"note"],
+        "": plain,
+    }
+
+
+def test_a_log_in_front_of_that_of_one_service_is_of_it() -> None:
+    plain = [b"INFO 05-02 10:00:09 a.py:%d] up" % number for number in range(50)]
+    log = b"\n".join([b"serving-1  | a", *plain, b"serving-1  | b"])
+    assert unwrapped_by(module("docker_compose"), log) == [b"a", *plain, b"b"]
 
 
 def test_services_past_the_limit_are_read_with_the_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import tempfile
 from collections import deque
+from itertools import zip_longest
 from typing import IO, TYPE_CHECKING
 
+from logdiff.decoders import UTF8_MARK
 from logdiff.envelopes import Entry
 from logdiff.read import Source
 
@@ -30,6 +32,9 @@ _WAITING_BYTES = 1 << 23
 """Lines, and bytes of them, that wait for the end of an earlier one."""
 _COMMON_LIMIT = 1_000
 """Lines that concern all services and are kept for those that appear later."""
+_STRAY_LIMIT = 20
+"""Lines one after the other that are not in the envelope and concern all services; more of them
+are a log of their own."""
 _PROGRESS_LINES = 20_000
 _TEXTS = 1_000
 """Pieces of text that are written at once."""
@@ -49,8 +54,8 @@ def copies(
 
     def lines() -> Iterator[bytes]:
         for line in _lines(source.file):
-            raw.append(line)
-            yield line
+            raw.append(line.removeprefix(UTF8_MARK))
+            yield raw[-1]
 
     found = read(lines()) if read else map(envelope.unwrap, lines())
     with source.file:
@@ -58,7 +63,7 @@ def copies(
         for number, said in enumerate(found):
             line = raw.popleft()
             if said is None:
-                made.take(number, Entry(line.removeprefix(b"\xef\xbb\xbf"), service=None))
+                made.take_stray(number, Entry(line, service=None))
             elif isinstance(said, list):
                 for entry in said:
                     made.take(number, entry)
@@ -131,6 +136,16 @@ class _Copy:
         self.file.write(b"".join(self._texts))
         self.file.seek(0)
 
+    def join(self, other: _Copy) -> None:
+        """Take the lines of a copy that has none where this one has some; both have ended."""
+        joined: IO[bytes] = tempfile.TemporaryFile(prefix="logdiff-")  # noqa: SIM115
+        with self.file, other.file:
+            for own, others in zip_longest(self.file, other.file, fillvalue=b""):
+                joined.write(own if len(own) > 1 else others or own)
+        joined.seek(0)
+        self.file = joined
+        self.timed = self.timed or other.timed
+
     def _write(self, everything: bool) -> None:
         waiting = self._waiting
         while waiting and (waiting[0].complete or everything):
@@ -159,9 +174,26 @@ class _Copies:
         self._lost = lost
         self._made: dict[bytes, _Copy] = {}
         self._common: list[tuple[int, Entry]] = []
+        self._strays: list[tuple[int, Entry]] = []
+        """Lines not in the envelope that may concern all services: the latest, one by one."""
+        self._aside: _Copy | None = None
+        """Long runs of such lines."""
+        self._in_long_run = False
+
+    def take_stray(self, number: int, entry: Entry) -> None:
+        """Take a line that is not in the envelope."""
+        if entry.payload:
+            self._strays.append((number, entry))
+        if self._in_long_run or len(self._strays) > _STRAY_LIMIT:
+            self._in_long_run = True
+            self._aside = self._aside or _Copy()
+            for stray in self._strays:
+                self._aside.take(*stray)
+            self._strays.clear()
 
     def take(self, number: int, entry: Entry) -> None:
         """Take the next line of the log."""
+        self._end_run()
         name = entry.service
         lost = bool(self._lost and self._lost.match(entry.payload))
         if name is None:
@@ -173,10 +205,18 @@ class _Copies:
 
     def sources(self, source: Source, envelope: str) -> list[Source]:
         """The copies as sources that know where they come from."""
+        self._end_run()
         copies = self._made or {b"": self._copy(b"")}
+        for copy in copies.values():
+            copy.end()
+        if self._aside:
+            self._aside.end()
+            if len(copies) > 1:
+                copies.setdefault(b"", _Copy()).join(self._aside)
+            else:
+                next(iter(copies.values())).join(self._aside)
         found = []
         for name, copy in copies.items():
-            copy.end()
             made = Source(source.name, copy.file)
             made.partial = source.partial
             made.timed = source.timed or copy.timed
@@ -187,6 +227,12 @@ class _Copies:
             )
             found.append(made)
         return found
+
+    def _end_run(self) -> None:
+        for stray in self._strays:
+            self._take_common(*stray)
+        self._strays.clear()
+        self._in_long_run = False
 
     def _copy(self, name: bytes) -> _Copy:
         copy = self._made.get(name)
@@ -206,9 +252,5 @@ class _Copies:
             self._common.append((number, entry))
         named = entry.payload.strip().partition(b" ")[0]
         only = self._made.get(named)
-        if not self._made and len(self._common) == _COMMON_LIMIT:
-            # So much before the first service is a log of its own.
-            self._copy(b"")
-        else:
-            for copy in [only] if only else self._made.values():
-                copy.take(number, entry)
+        for copy in [only] if only else self._made.values():
+            copy.take(number, entry)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from logdiff import modules
+from logdiff.decoders import UTF8_MARK
 from logdiff.patterns import compiled
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def recognised(source: Source) -> ModuleType | None:
         if not _HINT.search(sample):
             continue
         lines = sample.split(b"\n")[bool(place) :][:_SAMPLE_LINES]
-        found = _envelope_of([line.removeprefix(b"\xef\xbb\xbf") for line in lines if line.strip()])
+        found = _envelope_of([line.removeprefix(UTF8_MARK) for line in lines if line.strip()])
         if found:
             return found
     return None
@@ -72,12 +74,11 @@ def _envelope_of(lines: Sequence[bytes]) -> ModuleType | None:
     begins = any(line.startswith(export.FIRST_FIELDS) for line in lines)
     if begins and sum(map(bool, map(export.FIELD.match, lines))) * 2 >= len(lines):
         return export
-    labels = details.labels(lines[0]) if lines else None
-    if len(lines) >= _LEAST_LINES_WITH_LABELS and labels:
-        same = sum(details.labels(line) == labels for line in lines)
-        return details if same * 10 >= len(lines) * 9 else None
+    if len(lines) >= _LEAST_LINES_WITH_LABELS:
+        ((labels, same),) = Counter(map(details.labels, lines)).most_common(1)
+        return details if labels and same * 10 >= len(lines) * 9 else None
     return None
 
 
 def _module(name: str) -> ModuleType:
-    return import_module(f"logdiff.envelopes.{name}")
+    return modules.load(f"logdiff.envelopes.{name}")

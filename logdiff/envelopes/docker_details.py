@@ -36,12 +36,17 @@ def labels(line: bytes) -> bytes | None:
 
 
 def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
-    """What each line says; ``None`` for a line that has not the labels of the first."""
-    first: bytes | None = None
+    """What each line says; ``None`` for a line that has not the labels of the others.
+
+    Those are what two lines have one after the other: above them may stand anything.
+    """
+    known = before = None
     for line in lines:
         match = _LINE.match(line)
-        first = first or (match[2] if match else None)
-        if match and match[2] == first:
+        if match and match[2] == before:
+            known = before
+        before = match[2] if match else None
+        if match and match[2] == (known or before):
             yield Entry(line[match.end() :], in_utc(match[1] or b""))
         else:
             yield None

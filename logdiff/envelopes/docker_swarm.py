@@ -46,10 +46,10 @@ def entries(lines: Iterable[bytes]) -> Iterator[Entry | list[Entry] | None]:
         yield _parts(line) if len(line) > PART_BYTES else unwrap(line)
 
 
-def _parts(line: bytes) -> list[Entry] | None:
+def _parts(line: bytes) -> list[Entry] | Entry | None:
     starts = [match.start() for match in _TIMED.finditer(line)]
     if starts[:1] != [0]:
-        return None
+        return unwrap(line)
     pieces = (line[start:end] for start, end in pairwise([*starts, len(line)]))
     parts = [entry for piece in pieces if (entry := unwrap(piece))]
     return [part._replace(ends=number == len(parts)) for number, part in enumerate(parts, 1)]

@@ -25,7 +25,7 @@ SAMPLES = (
 FIRST_FIELDS = (b"__CURSOR=", b"__REALTIME_TIMESTAMP=")
 """What a block begins with."""
 FIELD = compiled(rb"[A-Z_][A-Z\d_]*=")
-_NAME = compiled(rb"[A-Z_][A-Z\d_]*$")
+_NAME = compiled(rb"[A-Z_][A-Z\d_]*\r?$")
 _LENGTH_BYTES = 8
 _BLOCK_LINES = 10_000
 """Lines of a block that are kept; a longer one is none."""
@@ -33,7 +33,7 @@ _BLOCK_LINES = 10_000
 
 def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
     """What each line says: the text of a message stands at the line of its field."""
-    block = _Block()
+    block = _Block(begun=True)
     for line in lines:
         block.take(line)
         if block.complete:
@@ -45,14 +45,15 @@ def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
 def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     length = len(line).to_bytes(_LENGTH_BYTES, "little")
-    fields = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=%d\nMESSAGE\n%b%b\n"
+    fields = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=%d\nPRIORITY=6\nMESSAGE\n%b%b\n"
     return fields % (microseconds(time), length, line)
 
 
 class _Block:
     """The fields of one message while they are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, begun: bool = False) -> None:
+        """Begin a block; ``begun`` = its first fields may stand before the log."""
         self.fields: dict[str, bytes] = {}
         self.lines = 0
         self.complete = False
@@ -60,18 +61,24 @@ class _Block:
         self._value: bytearray | None = None
         """What was read of a value that has its length before it."""
         self._message_line = 0
+        self._strays: set[int] = set()
+        """Lines that are no part of a block."""
+        self._begun = begun
 
     def take(self, line: bytes) -> None:
         self.lines += 1
         if self._value is not None:
             self._value += line + b"\n"
             self._end_value()
-        elif b"=" in line:
+        elif FIELD.match(line) and self._begins_with(line):
             name, _, value = line.partition(b"=")
             self._keep(name, value, self.lines - 1)
-        elif _NAME.match(line):
-            self._name, self._value = line.decode("ascii"), bytearray()
-        self.complete = (not line and self._value is None) or self.lines >= _BLOCK_LINES
+        elif self._begun and _NAME.match(line):
+            self._name, self._value = line.rstrip(b"\r").decode("ascii"), bytearray()
+        elif line.strip():
+            self._strays.add(self.lines - 1)
+        ended = self._value is None and not line.strip()
+        self.complete = ended or self.lines >= _BLOCK_LINES
 
     def entries(self) -> Iterator[Entry | None]:
         """One entry for each line of the block, most of them blank."""
@@ -83,8 +90,14 @@ class _Block:
             if said and 0 <= index < len(texts):
                 last = index == len(texts) - 1
                 yield said._replace(payload=texts[index], ends=said.ends or not last)
+            elif number in self._strays:
+                yield None
             else:
                 yield blank
+
+    def _begins_with(self, line: bytes) -> bool:
+        self._begun = self._begun or line.startswith(FIRST_FIELDS)
+        return self._begun
 
     def _end_value(self) -> None:
         value = self._value

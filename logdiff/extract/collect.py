@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from logdiff import records
@@ -227,7 +228,9 @@ def _message(
         return message, None
     message = message.rstrip(":")
     indented = not message.startswith(("Failed to import", "PTXAS"))
-    for below in range(index + 1, min(index + 1 + traceback.EXPLANATION_LINES, len(batch))):
+    shapes = batch.shapes
+    rest = (i for i in range(index + 1, len(batch)) if shapes[i].message != (0, 0))
+    for below in islice(rest, traceback.EXPLANATION_LINES):
         line, shape = batch.lines[below], batch.shapes[below]
         text = records.cut(line, shape.message).decode("utf-8", "replace")[:_LONGEST_FIELD]
         if writer != _writer(line, shape):

@@ -31,6 +31,8 @@ POINT_LIMIT = 2_000
 """Points of a series that are kept."""
 _DIGITS = compiled(rb"\d+")
 TEMPLATE_LIMIT = 2_000
+_TEMPLATE_BYTES = 2_000
+"""Bytes of a message that are looked at for its template, which is far shorter."""
 _BRIEF_POINTS = 50
 WITNESS_SHAPES = 50_000
 """Shapes from which source lines are learnt in one life."""
@@ -205,9 +207,9 @@ class Observations:
         self.last_record_line = 0
         """The last line with a logger's prefix."""
         self.last_text_line = 0
+        """The last line that is not blank."""
         self.text_lines = 0
         """Lines that are not blank."""
-        """The last line that is not blank."""
         self.groups: dict[str, dict[tuple[object, ...], Group]] = {}
         self.reported: dict[str, Signal] = {}
         """Signals that are facts of their own, in the order in which they were seen."""
@@ -223,6 +225,11 @@ class Observations:
         self.dropped: Counter[str] = Counter()
         """What a bound cut: its name → how often."""
         self._witnessed: dict[Shape, int] = {}
+
+    @property
+    def spread(self) -> float:
+        """Lines of the file for each line of text; what a transport adds stands between them."""
+        return max(1.0, (self.last_text_line - self.first_line + 1) / max(1, self.text_lines))
 
     def further_than(self, stage: str) -> bool:
         """Whether a stage after ``stage`` was entered."""
@@ -302,7 +309,8 @@ class Observations:
             alike = _DIGITS.sub(b"0", text)
             shape.template = templates.get(alike)
             if shape.template is None:
-                shape.template = message_template(redact(text.decode("utf-8", "replace")))
+                head = text[:_TEMPLATE_BYTES].decode("utf-8", "replace")
+                shape.template = message_template(redact(head))
                 if len(templates) < TEMPLATE_LIMIT:
                     templates[alike] = shape.template
         if shape.template in self.sources or len(self.sources) < TEMPLATE_LIMIT:

@@ -309,8 +309,10 @@ class _Reading:
         """
         start = last_timed = place
         longest = _SHORTEST_PAUSE
-        for index in range(place - 1, max(least, place - LOOK_AHEAD_LINES) - 1, -1):
-            shape = batch.shapes[index]
+        shapes = batch.shapes
+        before = (i for i in range(place - 1, least - 1, -1) if shapes[i].message != (0, 0))
+        for index in islice(before, LOOK_AHEAD_LINES):
+            shape = shapes[index]
             times = [batch.line_time(i) for i in (index, last_timed)]
             if shape.clock and len(times[0]) == len(times[1]):
                 pause = sections.seconds_between(*times)

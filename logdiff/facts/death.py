@@ -35,7 +35,7 @@ _INSPECTION = ("failed to be inspected", "are not supported for now", "raised in
 _LONGEST_MESSAGE = 400
 _EXCEPTION_LIMIT = 200
 _NEAR_LINES = 400
-"""Lines before the first sign of death in which its cause may stand."""
+"""Lines of text before the first sign of death in which its cause may stand."""
 
 
 def set_death(context: Context) -> None:
@@ -103,7 +103,8 @@ def _root_error(context: Context, signs: list[Group]) -> Raised | None:
         return same_place[0]
     if not signs:
         return raised[-1] if raised else None
-    near = [r for r in raised if r.first.line >= signs[0].first.line - _NEAR_LINES]
+    least = signs[0].first.line - _NEAR_LINES * context.seen.spread
+    near = [r for r in raised if r.first.line >= least]
     return near[0] if near else None
 
 

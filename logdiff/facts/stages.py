@@ -66,10 +66,8 @@ def _uncaught(seen: Observations) -> bool:
     end = seen.tracebacks.last_end
     if not end or "serving" in seen.entered:
         return False
-    # What a transport keeps in several lines is spread over them.
-    lines_a_text = max(1.0, (seen.last_text_line - seen.first_line + 1) / seen.text_lines)
     farewell = _FAREWELL_LINES if seen.last_record_line <= end else _UNCAUGHT_LINES
-    if seen.last_text_line - end > farewell * lines_a_text:
+    if seen.last_text_line - end > farewell * seen.spread:
         return False
     bare = [r for r in seen.tracebacks.raised.values() if "" in r.places]
     return any(seen.entered or not r.kind.startswith(_CLIENTS) for r in bare)

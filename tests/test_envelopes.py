@@ -374,7 +374,7 @@ def test_whatever_stands_there_is_read(name: str, data: bytes) -> None:
 def facts_of(path: Path) -> dict[str, Any]:
     with Reader() as reader:
         log = reader.log(str(path)).log
-        [section] = log.sections
+        section = next(s for s in log.sections if s.service in ("", "serving-1"))
         return judged_life(section, "bad").facts
 
 
@@ -465,3 +465,18 @@ def test_real_captures_of_one_program_say_the_same(name: str, shared: Path) -> N
         b"    import corex_moe",
     ):
         assert line in text.replace(b"\r", b"").split(b"\n"), line
+
+
+def test_a_chatty_neighbour_changes_nothing(shared: Path, tmp_path: Path) -> None:
+    paths = sorted((shared / "runs").glob("*-bad-*.log"))[::2]
+    assert paths
+    crowded = tmp_path / "crowded.log"
+    for path in paths:
+        lines = [
+            b"serving-1  | " + without_time(line) + b"\n" + b"web-1  | GET /health 200\n" * 9
+            for line in path.read_bytes().splitlines()
+        ]
+        crowded.write_bytes(b"".join(lines))
+        alone = tmp_path / "alone.log"
+        alone.write_bytes(b"".join(line.partition(b"\n")[0] + b"\n" for line in lines))
+        assert facts_of(crowded) == facts_of(alone), path.name

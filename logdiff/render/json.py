@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from logdiff.render.document import INSPECTION_SCHEMA, plain
@@ -68,17 +67,16 @@ class _Writer:
             self.lines.append(f"{before}{self._encoded(value)}{after}")
             return
         indent = "  " * (level + 1)
-        commas = chain(repeat(",", len(value) - 1), ("",))
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        self.lines.append(before + opening)
         if isinstance(value, dict):
-            self.lines.append(before + "{")
-            for (key, item), comma in zip(value.items(), commas, strict=True):
-                self._write(item, level + 1, f"{indent}{encode_basestring(key)}: ", comma)
-            self.lines.append("  " * level + "}" + after)
+            for key, item in value.items():
+                self._write(item, level + 1, f"{indent}{encode_basestring(key)}: ", ",")
         else:
-            self.lines.append(before + "[")
-            for item, comma in zip(value, commas, strict=True):
-                self._write(item, level + 1, indent, comma)
-            self.lines.append("  " * level + "]" + after)
+            for item in value:
+                self._write(item, level + 1, indent, ",")
+        self.lines[-1] = self.lines[-1][:-1]
+        self.lines.append(f"{indent[2:]}{closing}{after}")
 
     def _encoded(self, value: Any) -> str:
         if not isinstance(value, dict):
@@ -95,8 +93,8 @@ def _harmless(text: str) -> str:
     The standard encoder lets it through. It can only stand inside strings, where an escape means
     the same.
     """
-    if text.isprintable():
-        return text
+    if (text.isascii() and "\x7f" not in text) or text.isprintable():
+        return text  # escaped already, or in no need of it
     hidden = {c for c in set(text) if not c.isprintable()}.difference(_PRINTED)
     return text.translate({ord(character): _escape(character) for character in hidden})
 

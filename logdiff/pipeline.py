@@ -370,6 +370,7 @@ def _read_errors(path: str, source: Source, scanned: Scanned) -> list[ReadError]
     errors = []
     if source.partial:
         errors.append(at(scanned.lines, source.partial))
+    errors += [at(None, note) for note in source.notes]
     if source.lost_lines:
         count = source.lost_lines
         plural = "s" * (count > 1)

@@ -77,6 +77,8 @@ class Source:
         self.file = file
         self.partial: str | None = None
         """Why it ended before it should have; everything up to there was read."""
+        self.notes: list[str] = []
+        """What else could not be read as it was meant."""
         self.envelopes: tuple[str, ...] = ()
         """What was taken off every line before this copy was made, outermost first."""
         self.timed = False

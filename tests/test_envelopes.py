@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from logdiff import envelopes
 from logdiff.envelopes import Unwrapped, _clock, _copies, docker_swarm, docker_timestamps
 from logdiff.envelopes._copies import copies
-from logdiff.envelopes._recognise import recognised
+from logdiff.envelopes._recognise import Recognised, recognised
 from logdiff.pipeline import Reader, judged_life
 from logdiff.read import Source
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 STAMP = b"2026-12-01T02:02:50.838942142Z"
 IN_PLACE = "docker_timestamps"
 REWRITTEN = [name for name in envelopes.names() if name != IN_PLACE]
+TIMED = [name for name in REWRITTEN if name not in ("docker_compose", "kubectl_prefix")]
 
 
 def module(name: str) -> Any:
@@ -32,6 +33,15 @@ def module(name: str) -> Any:
 
 def source_of(data: bytes) -> Source:
     return Source("a.log", io.BytesIO(data))
+
+
+def envelope_of(source: Source) -> Any:
+    found = recognised(source)
+    return found and found.envelope
+
+
+def in_front(envelope: ModuleType) -> Recognised:
+    return Recognised(envelope, behind_time=False)
 
 
 def texts(sources: list[Source]) -> dict[str, list[bytes]]:
@@ -50,7 +60,7 @@ def without_time(line: bytes) -> bytes:
 
 def unwrapped_by(envelope: ModuleType, data: bytes) -> list[bytes]:
     """What the program wrote, as the only copy of a log tells it."""
-    [lines] = texts(copies(source_of(data), envelope)).values()
+    [lines] = texts(copies(source_of(data), in_front(envelope))).values()
     return [without_time(line) for line in lines]
 
 
@@ -65,7 +75,7 @@ def test_samples_are_recognised_by_one_envelope_only(name: str) -> None:
     envelope: Any = module(name)
     for line, payload in envelope.SAMPLES:
         data = (line + b"\n") * 6
-        assert recognised(source_of(data)) == envelope
+        assert envelope_of(source_of(data)) == envelope
         said = [text for text in unwrapped_by(envelope, data) if text]
         assert bool(said) == bool(payload)
         assert all(text.startswith(payload) for text in said)
@@ -76,7 +86,7 @@ def test_samples_that_stay_as_they_are() -> None:
         found = docker_timestamps.unwrap(line)
         assert found
         assert line[found.payload :].startswith(payload)
-        assert recognised(source_of((line + b"\n") * 6)) is None
+        assert envelope_of(source_of((line + b"\n") * 6)) is None
 
 
 LINES = st.lists(
@@ -173,13 +183,13 @@ def test_parts_move_together() -> None:
     ],
 )
 def test_text_that_only_looks_wrapped_is_left_alone(text: bytes) -> None:
-    assert recognised(source_of(text)) is None
+    assert envelope_of(source_of(text)) is None
 
 
 def test_an_envelope_that_begins_in_the_midst_of_a_file_is_recognised() -> None:
     plain = b"INFO 05-02 10:00:09 a.py:1] up\n" * 2_000
     wrapped = b"2026-05-02T10:00:01.5Z stdout F text\n" * 4_000
-    assert recognised(source_of(plain + wrapped)) is module("kubernetes_cri")
+    assert envelope_of(source_of(plain + wrapped)) is module("kubernetes_cri")
     lines = unwrapped_by(module("kubernetes_cri"), plain + wrapped)
     assert lines == [*plain.split(b"\n")[:-1], *[b"text"] * 4_000]
 
@@ -189,8 +199,41 @@ def test_what_is_no_part_of_a_block_stays(end: bytes) -> None:
     block = [b"__CURSOR=s=1", b"__REALTIME_TIMESTAMP=1777716001000001", b"MESSAGE=up", b""]
     plain = [b"INFO 05-02 10:00:09 a.py:1] a=1, b", b"Z=1 is plain", b"  File x.py"]
     log = end.join([*block, *plain, b"", *block, b""])
+    [texts_and_times] = texts(copies(source_of(log), in_front(module("journald_export")))).values()
+    assert b"2026-05-02T10:00:01.000001000Z up" in texts_and_times
     lines = [line.removesuffix(b"\r") for line in unwrapped_by(module("journald_export"), log)]
     assert lines == [b"", b"", b"up", b"", *plain, b"", b"", b"", b"up"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"\xff\xff\xff\xff\0\0\0\0INFO:     up",
+        b"INFO:     up",
+        b"\x0a\0\0\0\0\0\0\0INFO:     up",
+        b"\xef\xbf\xbd\0\0\0\0\0\0\0INFO:     up",
+    ],
+)
+def test_a_wrong_length_ends_with_its_block(wrong: bytes) -> None:
+    head = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1777716001000001\n"
+    log = head + b"MESSAGE\n" + wrong + b"\nPRIORITY=6\n\n" + head + b"MESSAGE=bye\n\n"
+    made = copies(source_of(log), in_front(module("journald_export")))
+    damaged = not wrong.startswith(b"\x0a")
+    assert ("damaged" in "".join(made[0].notes)) is damaged
+    [lines] = texts(made).values()
+    assert [without_time(line) for line in lines if line] == [
+        b"INFO:     up"[: 12 if damaged else 10],
+        b"bye",
+    ]
+
+
+TABLE = "\n".join(f"gpu{number % 3}   | mem {number} | 30% |" for number in range(60))
+OBJECTS = "\n".join(f'{{"log":"text {number}","level":"info"}}' for number in range(60))
+
+
+@pytest.mark.parametrize("text", [TABLE, OBJECTS])
+def test_what_a_program_prints_itself_is_no_transport(text: str) -> None:
+    assert recognised(source_of(text.encode())) is None
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
@@ -198,16 +241,18 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(name: str) -> None:
     wrap = module(name).wrap
     log = b"".join(wrap(b"text %d" % number) + b"\n" for number in range(9))
     marked = source_of(b"\xef\xbb\xbf" + log)
-    assert recognised(marked) is module(name)
-    assert texts(copies(marked, module(name))) == texts(copies(source_of(log), module(name)))
+    assert envelope_of(marked) is module(name)
+    assert texts(copies(marked, in_front(module(name)))) == texts(
+        copies(source_of(log), in_front(module(name)))
+    )
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_a_line_above_the_log_changes_nothing(name: str) -> None:
     log = b"".join(module(name).wrap(b"text %d" % number) + b"\n" for number in range(30))
     headed = source_of(b"$ the command that captured it\n" + log)
-    assert recognised(headed) is module(name)
-    [lines] = texts(copies(headed, module(name))).values()
+    assert envelope_of(headed) is module(name)
+    [lines] = texts(copies(headed, in_front(module(name)))).values()
     assert [line for line in lines if b"text" in line][-1].endswith(b"text 29")
     assert lines[0].endswith(b"$ the command that captured it")
     assert (
@@ -226,7 +271,7 @@ def test_parts_of_a_line_are_joined_at_its_first() -> None:
         b"2026-05-02T10:00:04Z stdout F three\n"
         b"2026-05-02T10:00:05Z stdout P no end"
     )
-    [lines] = texts(copies(source_of(log), module("kubernetes_cri"))).values()
+    [lines] = texts(copies(source_of(log), in_front(module("kubernetes_cri")))).values()
     assert lines == [
         b"2026-05-02T10:00:01.000000000Z one two three",
         b"2026-05-02T10:00:02.000000000Z error",
@@ -250,7 +295,7 @@ def test_each_service_has_a_copy_in_which_lines_keep_their_numbers() -> None:
         b"serving-1 exited with code 137\n"
         b"proxy-1    | refused\n"
     )
-    assert texts(copies(source_of(log), module("docker_compose"))) == {
+    assert texts(copies(source_of(log), in_front(module("docker_compose")))) == {
         "proxy-1": [b"Attaching to proxy-1, serving-1", b"listening", b"", b"", b"refused"],
         "serving-1": [
             b"Attaching to proxy-1, serving-1",
@@ -267,7 +312,7 @@ def test_what_the_kernel_says_concerns_every_service() -> None:
         b"May 02 10:00:02 node-7 proxy[72]: listening\n"
         b"May 02 10:00:03 node-7 kernel: Out of memory: Killed process 71 (serving)\n"
     )
-    found = texts(copies(source_of(log), module("journald_short")))
+    found = texts(copies(source_of(log), in_front(module("journald_short"))))
     assert found["serving"][2] == found["proxy"][2]
     assert found["serving"][2].startswith(b"Out of memory")
 
@@ -281,7 +326,7 @@ def test_a_long_line_without_a_time_is_that_of_its_task() -> None:
 def test_a_log_in_front_of_those_of_several_services_is_of_its_own() -> None:
     plain = [b"INFO 05-02 10:00:09 a.py:%d] up" % number for number in range(50)]
     log = b"\n".join([*plain, b"web-1  | a", b"serving-1  | b", b"", b"note", b"web-1  | c"])
-    assert texts(copies(source_of(log), module("docker_compose"))) == {
+    assert texts(copies(source_of(log), in_front(module("docker_compose")))) == {
         "web-1": [*[b""] * 50, b"a", b"", b"", b"note", b"c"],
         "serving-1": [*[b""] * 51, b"b", b"", b"note"],
         "": plain,
@@ -294,10 +339,35 @@ def test_a_log_in_front_of_that_of_one_service_is_of_it() -> None:
     assert unwrapped_by(module("docker_compose"), log) == [b"a", *plain, b"b"]
 
 
+INNER = ("docker_compose", "docker_json_file", "kubectl_prefix", "docker_swarm")
+
+
+@pytest.mark.parametrize("outer", TIMED)
+@pytest.mark.parametrize("inner", INNER)
+def test_a_transport_within_one_that_gives_the_time(inner: str, outer: str, tmp_path: Path) -> None:
+    log = b"".join(
+        module(outer).wrap(module(inner).wrap(b"INFO:     up %d" % number)) + b"\n"
+        for number in range(30)
+    )
+    path = tmp_path / "nested.log"
+    path.write_bytes(log)
+    with Reader() as reader:
+        read = reader.log(str(path))
+        [section] = read.log.sections
+        source = read.source_of(section)
+        assert source
+        lines = source.read_at(0, source.size).split(b"\n")
+    assert len(section.envelopes) == 2
+    assert [without_time(line) for line in lines if line][-1] == b"INFO:     up 29"
+    assert all(docker_timestamps.unwrap(line) for line in lines if line)
+
+
 def test_services_past_the_limit_are_read_with_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_copies, "SERVICE_LIMIT", 2)
     log = b"".join(b"service-%d  | text %d\n" % (number, number) for number in range(4))
-    found = texts(copies(source_of(log), module("docker_compose")))
+    made = copies(source_of(log), in_front(module("docker_compose")))
+    assert "more than 2 services" in made[0].notes[0]
+    found = texts(made)
     assert found == {"service-0": [b"text 0"], "service-1": [b"", b"text 1", b"text 2", b"text 3"]}
 
 
@@ -306,7 +376,7 @@ def test_a_line_that_two_tasks_tore_goes_to_both() -> None:
     part = b"x" * docker_timestamps.PART_BYTES * 2
     stamp = b"2026-05-02T10:00:01.000000001Z "
     log = stamp + first + part + stamp + second + part + stamp + first + b"end\n"
-    lines = texts(copies(source_of(log), docker_swarm))
+    lines = texts(copies(source_of(log), in_front(docker_swarm)))
     assert lines == {
         "serving.1.abcdefghijk1@node-7": [stamp + part + b"end"],
         "serving.2.abcdefghijk2@node-7": [stamp + part],
@@ -330,7 +400,7 @@ def test_a_message_of_several_lines_keeps_them() -> None:
     ],
 )
 def test_what_the_journal_leaves_out_is_counted(name: str, line: bytes) -> None:
-    [copy] = copies(source_of(line + b"\n" + line + b"\n"), module(name))
+    [copy] = copies(source_of(line + b"\n" + line + b"\n"), in_front(module(name)))
     assert copy.lost_lines == 2
     copy.close()
 
@@ -363,7 +433,7 @@ def test_times_of_the_journal() -> None:
 @example(b'{"__REALTIME_TIMESTAMP":{},"MESSAGE":[[]]}\n')
 @example(b"__CURSOR=\nMESSAGE\n\xff\xff\xff\xff\xff\xff\xff\xff\nx")
 def test_whatever_stands_there_is_read(name: str, data: bytes) -> None:
-    for copy in copies(source_of(data), module(name)):
+    for copy in copies(source_of(data), in_front(module(name))):
         assert copy.read_at(0, copy.size).count(b"\n") <= data.count(b"\n") + 1
         copy.close()
 
@@ -392,9 +462,6 @@ def test_facts_are_those_of_the_bare_log(
         bare.write_bytes(b"".join(line + b"\n" for line in lines))
         other.write_bytes(b"".join(module(name).wrap(line) + b"\n" for line in lines))
         assert facts_of(other) == facts_of(bare)
-
-
-TIMED = [name for name in REWRITTEN if name not in ("docker_compose", "kubectl_prefix")]
 
 
 @pytest.mark.parametrize("name", TIMED)

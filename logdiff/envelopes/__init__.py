@@ -56,6 +56,8 @@ class Entry(NamedTuple):
     """Parts of one line are joined within a stream of a service."""
     ends: bool = True
     """Whether the line ends here; ``False`` = the rest follows in the same stream."""
+    damaged: bool = False
+    """Whether the transport's own marks are wrong, so that the payload may be, too."""
 
 
 def names() -> list[str]:

@@ -14,14 +14,16 @@ from typing import IO, TYPE_CHECKING
 
 from logdiff.decoders import UTF8_MARK
 from logdiff.envelopes import Entry
+from logdiff.envelopes.docker_timestamps import without_time
 from logdiff.read import Source
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator
-    from types import ModuleType
 
-SERVICE_LIMIT = 20
+    from logdiff.envelopes._recognise import Recognised
+
+SERVICE_LIMIT = 200
 """Services that are told apart; the lines of further ones are read with those of the last."""
 _LINE_BYTES = 1 << 20
 """What is read of one line of the file."""
@@ -39,36 +41,43 @@ _PROGRESS_LINES = 20_000
 _TEXTS = 1_000
 """Pieces of text that are written at once."""
 _LINE_FEED = ord("\n")
+_NO_STREAM = b"\n"
+"""Of a line that is not in the envelope, and so continues none."""
 
 
 def copies(
-    source: Source, envelope: ModuleType, progress: Callable[[int, int | None], None] | None = None
+    source: Source,
+    recognised: Recognised,
+    progress: Callable[[int, int | None], None] | None = None,
 ) -> list[Source]:
     """What the services of a log wrote, in the order in which they appear.
 
     The source itself is closed.
     """
+    envelope, behind_time = recognised
     made = _Copies(getattr(envelope, "LOST", None))
     read = getattr(envelope, "entries", None)
-    raw: deque[bytes] = deque()
+    raw: deque[tuple[bytes, bytes | None]] = deque()
+    """Lines that were handed out, and the times before them."""
 
     def lines() -> Iterator[bytes]:
-        for line in _lines(source.file):
-            raw.append(line.removeprefix(UTF8_MARK))
-            yield raw[-1]
+        for marked in _lines(source.file):
+            line = marked.removeprefix(UTF8_MARK)
+            time, text = without_time(line) if behind_time else (None, line)
+            raw.append((line, time))
+            yield text
 
     found = read(lines()) if read else map(envelope.unwrap, lines())
     with source.file:
         source.file.seek(0)
         for number, said in enumerate(found):
-            line = raw.popleft()
+            line, time = raw.popleft()
             if said is None:
-                made.take_stray(number, Entry(line, service=None))
-            elif isinstance(said, list):
-                for entry in said:
-                    made.take(number, entry)
+                made.take_stray(number, Entry(line, service=None, stream=_NO_STREAM))
             else:
-                made.take(number, said)
+                for entry in said if isinstance(said, list) else (said,):
+                    timed = entry._replace(time=time) if time and not entry.time else entry
+                    made.take(number, timed)
             if progress and number % _PROGRESS_LINES == 0:
                 progress(source.file.tell(), source.size)
     return made.sources(source, envelope.NAME)
@@ -174,6 +183,8 @@ class _Copies:
         self._lost = lost
         self._made: dict[bytes, _Copy] = {}
         self._common: list[tuple[int, Entry]] = []
+        self._damaged = 0
+        self._past_limit = False
         self._strays: list[tuple[int, Entry]] = []
         """Lines not in the envelope that may concern all services: the latest, one by one."""
         self._aside: _Copy | None = None
@@ -194,6 +205,7 @@ class _Copies:
     def take(self, number: int, entry: Entry) -> None:
         """Take the next line of the log."""
         self._end_run()
+        self._damaged += entry.damaged
         name = entry.service
         lost = bool(self._lost and self._lost.match(entry.payload))
         if name is None:
@@ -219,6 +231,7 @@ class _Copies:
         for name, copy in copies.items():
             made = Source(source.name, copy.file)
             made.partial = source.partial
+            made.notes = [*source.notes, *self._notes()]
             made.timed = source.timed or copy.timed
             made.lost_lines = source.lost_lines + copy.lost_lines
             made.envelopes = (*source.envelopes, envelope)
@@ -227,6 +240,18 @@ class _Copies:
             )
             found.append(made)
         return found
+
+    def _notes(self) -> Iterator[str]:
+        if self._damaged:
+            yield (
+                f"{self._damaged:,} lines are of damaged entries, whose length is wrong: export "
+                "them again, and copy the file as it is"
+            )
+        if self._past_limit:
+            yield (
+                f"it holds more than {SERVICE_LIMIT} services; the lines of further ones are read "
+                "with those of the last: capture the log of the server alone"
+            )
 
     def _end_run(self) -> None:
         for stray in self._strays:
@@ -238,6 +263,7 @@ class _Copies:
         copy = self._made.get(name)
         if copy is None:
             if len(self._made) >= SERVICE_LIMIT:
+                self._past_limit = True
                 return list(self._made.values())[-1]
             copy = self._made[name] = _Copy()
             for number, entry in self._common:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from logdiff import modules
 from logdiff.decoders import UTF8_MARK
+from logdiff.envelopes import docker_timestamps
 from logdiff.patterns import compiled
+from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +20,12 @@ if TYPE_CHECKING:
 _SAMPLE_BYTES = 1 << 14
 _SAMPLE_LINES = 100
 _HINT = compiled(
-    rb"^(?:\xef\xbb\xbf)?(?:"
+    rb"^(?:\xef\xbb\xbf)?(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z )?(?:"
     rb'\{"|__CURSOR=|__REALTIME_TIMESTAMP=|\[pod/'
     rb"|(?:\x1b\[[\d;]{0,12}[A-Za-z])*(?:\d{4}-\S+ )?\S+ +\|"
     rb"|[A-Z][a-z]{2} [ \d]\d \d\d:"
     rb"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?!\.\d{9}Z(?! std(?:out|err) [FP]))"
-    rb"|(?:\d{4}-\S+Z )?[\w.%/-]+=[^ \n]* "
+    rb"|[\w.%/-]+=[^ \n]* "
     rb")",
     8,  # re.MULTILINE
 )
@@ -38,13 +40,22 @@ _BY_LINE = (
     "journald_short",
     "rfc3339_timestamps",
 )
-"""Envelopes that are told from most of the lines of a sample, the most particular first."""
+"""Envelopes that are told from most of the lines of a sample, the most particular first; the last
+is a time only."""
 _LEAST_LINES_A_SERVICE = 2
 """Lines of a sample for each name before a bar: in a table each line has another."""
 _LEAST_LINES_WITH_LABELS = 3
 
 
-def recognised(source: Source) -> ModuleType | None:
+class Recognised(NamedTuple):
+    """What is round the lines of a source."""
+
+    envelope: ModuleType
+    behind_time: bool
+    """Whether before it stands the time of ``docker logs -t``, or of the envelope outside."""
+
+
+def recognised(source: Source) -> Recognised | None:
     """The envelope of a source that changes the text; ``None`` if there is none.
 
     Looked at are its beginning, its middle and its end, for a file may be pasted together.
@@ -55,21 +66,32 @@ def recognised(source: Source) -> ModuleType | None:
         if not _HINT.search(sample):
             continue
         lines = sample.split(b"\n")[bool(place) :][:_SAMPLE_LINES]
-        found = _envelope_of([line.removeprefix(UTF8_MARK) for line in lines if line.strip()])
-        if found:
-            return found
+        texts = [line.removeprefix(UTF8_MARK) for line in lines if line.strip()]
+        if found := _by_line(texts, _BY_LINE) or _by_block(texts):
+            return Recognised(found, behind_time=False)
+        timed = [docker_timestamps.without_time(text) for text in texts]
+        inner = [text for time, text in timed if time and text.strip()]
+        # The program's own logger may print such a time: that one stays.
+        if inner and (found := _by_line(inner, _BY_LINE[:-1])):
+            return Recognised(found, behind_time=True)
     return None
 
 
-def _envelope_of(lines: Sequence[bytes]) -> ModuleType | None:
-    for name in _BY_LINE:
+def _by_line(lines: Sequence[bytes], names: Sequence[str]) -> ModuleType | None:
+    for name in names:
         module = _module(name)
         entries = [entry for entry in map(module.unwrap, lines) if entry]
         services = {entry.service for entry in entries if entry.service}
         if len(entries) * 2 > len(lines) and (
             len(services) == 1 or len(services) * _LEAST_LINES_A_SERVICE <= len(entries)
         ):
-            return module
+            tells_tables = getattr(module, "is_table", None)
+            if not (tells_tables and tells_tables([entry.payload for entry in entries])):
+                return module
+    return None
+
+
+def _by_block(lines: Sequence[bytes]) -> ModuleType | None:
     export, details = _module("journald_export"), _module("docker_details")
     begins = any(line.startswith(export.FIRST_FIELDS) for line in lines)
     if begins and sum(map(bool, map(export.FIELD.match, lines))) * 2 >= len(lines):

@@ -7,8 +7,13 @@ behind the bar, as ``docker logs -t`` prints it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from logdiff.envelopes import Entry
 from logdiff.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NAME = "docker-compose"
 
@@ -32,6 +37,11 @@ def unwrap(line: bytes) -> Entry | None:
     """What a line says; ``None`` for a line that is not in this envelope."""
     match = _LINE.match(line)
     return Entry(line[match.end() :], service=match[1]) if match else None
+
+
+def is_table(payloads: Sequence[bytes]) -> bool:
+    """Whether the bars belong to a table: behind a name there are more of them."""
+    return sum(b" |" in payload for payload in payloads) * 10 > len(payloads) * 9
 
 
 def wrap(line: bytes) -> bytes:

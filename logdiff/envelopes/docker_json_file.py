@@ -6,8 +6,6 @@ several objects, of which only the last has the line feed.
 
 from __future__ import annotations
 
-from typing import Any
-
 from logdiff.envelopes import EXAMPLE_TIME, Entry
 from logdiff.envelopes._clock import in_utc
 from logdiff.envelopes._json import encoded, parsed
@@ -40,15 +38,18 @@ def unwrap(line: bytes) -> Entry | None:
         return Entry(text, in_utc(when), stream=stream, ends=ends is not None)
     if not line.startswith(b'{"log":'):
         return None
-    found: dict[str, Any] | None = parsed(line)
-    if found is None or not isinstance(found.get("log"), str):
+    found = parsed(line)
+    if found is None:
         return None
-    text = encoded(found["log"])
-    time = found.get("time")
+    log, stream, time = (found.get(key) for key in ("log", "stream", "time"))
+    # A program may log objects with a text of the same name.
+    if not (isinstance(log, str) and isinstance(stream, str) and isinstance(time, str)):
+        return None
+    text = encoded(log)
     return Entry(
         text.removesuffix(b"\n"),
-        in_utc(time.encode("utf-8", "replace")) if isinstance(time, str) else None,
-        stream=encoded(str(found.get("stream", ""))),
+        in_utc(encoded(time)),
+        stream=encoded(stream),
         ends=text.endswith(b"\n"),
     )
 

@@ -47,6 +47,12 @@ def unwrap(line: bytes) -> Unwrapped | None:
     return Unwrapped(NAME, payload, (0, _TO_THE_SECOND), cuts)
 
 
+def without_time(line: bytes) -> tuple[bytes | None, bytes]:
+    """The time of a line, and the rest of it."""
+    match = _STAMP.match(line)
+    return (match[0].rstrip(), line[match.end() :]) if match else (None, line)
+
+
 def wrap(line: bytes, time: bytes = EXAMPLE_TIME) -> bytes:
     """A line as this transport would print it."""
     size = 2 * PART_BYTES

@@ -26,7 +26,9 @@ FIRST_FIELDS = (b"__CURSOR=", b"__REALTIME_TIMESTAMP=")
 """What a block begins with."""
 FIELD = compiled(rb"[A-Z_][A-Z\d_]*=")
 _NAME = compiled(rb"[A-Z_][A-Z\d_]*\r?$")
+_NEXT_FIELD = compiled(rb"\n[A-Z_][A-Z\d_]*=")
 _LENGTH_BYTES = 8
+_REST_OF_LENGTH = compiled(rb"[^\0]{0,8}\0+|(?:\xef\xbf\xbd|[\x01-\x08\x0e-\x1f])+")
 _BLOCK_LINES = 10_000
 """Lines of a block that are kept; a longer one is none."""
 
@@ -35,6 +37,9 @@ def entries(lines: Iterable[bytes]) -> Iterator[Entry | None]:
     """What each line says: the text of a message stands at the line of its field."""
     block = _Block(begun=True)
     for line in lines:
+        if block.is_broken_by(line):
+            yield from block.entries()
+            block = _Block()
         block.take(line)
         if block.complete:
             yield from block.entries()
@@ -72,7 +77,7 @@ class _Block:
             self._end_value()
         elif FIELD.match(line) and self._begins_with(line):
             name, _, value = line.partition(b"=")
-            self._keep(name, value, self.lines - 1)
+            self._keep(name, value.removesuffix(b"\r"), self.lines - 1)
         elif self._begun and _NAME.match(line):
             self._name, self._value = line.rstrip(b"\r").decode("ascii"), bytearray()
         elif line.strip():
@@ -83,17 +88,36 @@ class _Block:
     def entries(self) -> Iterator[Entry | None]:
         """One entry for each line of the block, most of them blank."""
         blank = Entry(b"", service=None)
+        damaged = self._value is not None
+        if damaged:
+            self._end_damaged_value()
         said = _journal.entry(self.fields)
         texts = said.payload.split(b"\n") if said else []
         for number in range(self.lines):
             index = number - self._message_line
             if said and 0 <= index < len(texts):
                 last = index == len(texts) - 1
-                yield said._replace(payload=texts[index], ends=said.ends or not last)
+                ends = said.ends or not last
+                yield said._replace(payload=texts[index], ends=ends, damaged=damaged)
             elif number in self._strays:
                 yield None
             else:
                 yield blank
+
+    def is_broken_by(self, line: bytes) -> bool:
+        """Whether a line begins the next block, within a value whose length must be wrong."""
+        return self._value is not None and line.startswith(FIRST_FIELDS[0])
+
+    def _end_damaged_value(self) -> None:
+        """Take for a value what stands before the next field."""
+        value = bytes(self._value or b"").removesuffix(b"\n")
+        first = self.lines - value.count(b"\n") - 1
+        field = _NEXT_FIELD.search(value)
+        text = value[: field.start()] if field else value
+        # A length, or what became of it in another encoding, holds what no text begins with.
+        text = _REST_OF_LENGTH.sub(b"", text, count=1)
+        if text.strip():
+            self._keep(self._name.encode(), text, first)
 
     def _begins_with(self, line: bytes) -> bool:
         self._begun = self._begun or line.startswith(FIRST_FIELDS)

@@ -23,7 +23,8 @@ _HINT = compiled(
     rb"^(?:\xef\xbb\xbf)?(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z )?(?:"
     rb'\{"|__CURSOR=|__REALTIME_TIMESTAMP=|\[pod/'
     rb"|(?:\x1b\[[\d;]{0,12}[A-Za-z])*(?:\d{4}-\S+ )?\S+ +\|"
-    rb"|[A-Z][a-z]{2} [ \d]\d \d\d:"
+    rb"|(?:[A-Z][a-z]{2}|\d{1,2}\xe6\x9c\x88) [ \d]\d \d\d:|\S{2,12} \d{4}-\d\d-\d\d \d\d:"
+    rb"|\[ *\d{1,12}\.\d{6}\] "
     rb"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?!\.\d{9}Z(?! std(?:out|err) [FP]))"
     rb"|[\w.%/-]+=[^ \n]* "
     rb")",

@@ -22,9 +22,12 @@ SAMPLES = (
         rb'{"log":"up\r\n","stream":"stdout","attrs":{"tag":"a"},"time":"2026-05-02T10:00:01Z"}',
         b"up\r",
     ),
+    (b'{"time":"2026-05-02T10:00:01Z","stream":"stdout","log":"up"}', b"up"),
 )
 
 
+_LEAST_PART = 1 << 13
+"""Bytes of a line from which on the daemon keeps it in several parts, at least."""
 _SIMPLE = compiled(
     rb'\{"log":"([^"\\]*)(\\n)?","stream":"(\w{1,20})","time":"([^"\\]{1,40})"\}\r*$'
 )
@@ -35,8 +38,9 @@ def unwrap(line: bytes) -> Entry | None:
     """What a line says; ``None`` for a line that is not in this envelope."""
     if simple := _SIMPLE.match(line):
         text, ends, stream, when = simple.groups()
-        return Entry(text, in_utc(when), stream=stream, ends=ends is not None)
-    if not line.startswith(b'{"log":'):
+        whole = ends is not None or len(text) < _LEAST_PART
+        return Entry(text, in_utc(when), stream=stream, ends=whole)
+    if not (line.startswith(b"{") and b'"log":' in line):
         return None
     found = parsed(line)
     if found is None:
@@ -50,7 +54,8 @@ def unwrap(line: bytes) -> Entry | None:
         text.removesuffix(b"\n"),
         in_utc(encoded(time)),
         stream=encoded(stream),
-        ends=text.endswith(b"\n"),
+        # Other collectors keep lines without their ends; parts are far longer.
+        ends=text.endswith(b"\n") or len(text) < _LEAST_PART,
     )
 
 

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 _SAMPLE_BYTES = 1 << 14
 _SAMPLE_LINES = 100
 _HINT = compiled(
-    rb"^(?:\xef\xbb\xbf)?(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z )?(?:"
+    rb"(?:\xef\xbb\xbf)?(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z )?(?:"
     rb'\{"|__CURSOR=|__REALTIME_TIMESTAMP=|\[pod/'
     rb"|(?:\x1b\[[\d;]{0,12}[A-Za-z])*(?:\d{4}-\S+ )?\S+ +\|"
     rb"|(?:[A-Z][a-z]{2}|\d{1,2}\xe6\x9c\x88) [ \d]\d \d\d:|\S{2,12} \d{4}-\d\d-\d\d \d\d:"
     rb"|\[ *\d{1,12}\.\d{6}\] "
     rb"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?!\.\d{9}Z(?! std(?:out|err) [FP]))"
     rb"|[\w.%/-]+=[^ \n]* "
-    rb")",
-    8,  # re.MULTILINE
+    rb")"
 )
 """How a line of any of these transports begins; where none does, their modules are not loaded."""
 _BY_LINE = (
@@ -64,9 +63,9 @@ def recognised(source: Source) -> Recognised | None:
     places = {0, source.size // 2, max(0, source.size - _SAMPLE_BYTES)}
     for place in sorted(places if source.size > _SAMPLE_BYTES else {0}):
         sample = source.read_at(place, _SAMPLE_BYTES)
-        if not _HINT.search(sample):
-            continue
         lines = sample.split(b"\n")[bool(place) :][:_SAMPLE_LINES]
+        if not any(map(_HINT.match, lines)):
+            continue
         texts = [line.removeprefix(UTF8_MARK) for line in lines if line.strip()]
         if found := _by_line(texts, _BY_LINE) or _by_block(texts):
             return Recognised(found, behind_time=False)

@@ -1,0 +1,1 @@
+"""Fixes as edits of the files that made a run."""

@@ -42,6 +42,7 @@ _ENGINE = compiled(
     rb"\[?([\w./-]{1,200}):(\d+)\] ?"
 )
 _UVICORN = compiled(rb"(DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,9}")
+_RAISE = compiled(rb"\s+raise\b")
 _RANKED = compiled(rb"(?:[TPDE]+P\d|rank|DP\d|[_-]\d+$)")
 _QUOTED_TEXT = compiled(
     rb"(?:Received request|Generated response)\b.{0,300}?\b(?:prompt|output): ", re.DOTALL
@@ -169,6 +170,11 @@ def worker_name(tag: bytes) -> str:
 
 
 def own_words(message: bytes) -> bytes:
-    """A message without the text of a client or a model that it quotes."""
+    """A message without the text of a client or a model that it quotes.
+
+    Nor is the source code that a traceback shows a message, whatever it would say.
+    """
+    if _RAISE.match(message):
+        return b""
     quoted = _QUOTED_TEXT.match(message)
     return message[: quoted.end()] if quoted else message

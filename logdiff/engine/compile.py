@@ -292,6 +292,7 @@ class _RuleCompiler:
             for_each=self.optional(("for_each",), model.for_each, self.unbound),
             filters=filters,
             raise_in_compare=model.raise_in_compare,
+            unordered=model.unordered,
             causes=tuple(model.causes),
             said=self.wording(),
         )

@@ -175,9 +175,9 @@ class _Evaluation:
         if wording.topics:
             words = context.evaluate(wording.topics)
             finding.topics = frozenset(words) if is_known(words) else frozenset()
-        finding.first_line = min(
-            (e.mark.line for of, e in finding.evidence if of is run), default=0
-        )
+        if not rule.unordered:
+            lines = (e.mark.line for of, e in finding.evidence if of is run)
+            finding.first_line = min(lines, default=0)
         self.contexts[id(finding)] = context
         return finding
 

@@ -137,6 +137,8 @@ class Rule(NamedTuple):
     filters: tuple[CodeType, ...]
     """The conditions of ``when`` that mention ``item``: judged for each item."""
     raise_in_compare: bool
+    unordered: bool
+    """Whether its lines may stand below those of its consequences."""
     causes: tuple[str, ...]
     said: Wording | bytes
     """As it is in the cache, for most rules do not hold."""

@@ -233,6 +233,10 @@ class RuleFile(_Model):
     raise_in_compare: bool = Field(
         default=False, description="An info finding becomes medium where only bad has it."
     )
+    unordered: bool = Field(
+        default=False,
+        description="What proves it may stand below what it caused: other programs say it.",
+    )
     causes: list[Identifier] = Field(
         default_factory=list, description="Rules whose findings may explain this one."
     )

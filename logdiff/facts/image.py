@@ -72,6 +72,8 @@ def _module(context: Context, module: str, name: str | None, groups: list[Group]
     values = {
         "module": module,
         "name": name,
+        # Python names the parent where that is what is missing.
+        "parent": module.rpartition(".")[0] or None,
         "package": distribution_of(module),
         "engine": is_of_an_engine(module),
         "known": is_well_known(module),

@@ -84,6 +84,13 @@ def _set_oom(context: Context) -> None:
     by_device: dict[int | None, list[Event]] = {}
     for event in context.events("out-of-memory"):
         by_device.setdefault(integer(event.texts.get("device")), []).append(event)
+    if len(by_device) > 1:
+        # Who passes a message on leaves out which card it was.
+        tried = {event.texts.get("tried") for device, events in by_device.items()
+                 for event in events if device is not None}  # fmt: skip
+        unknown = [e for e in by_device.pop(None, []) if e.texts.get("tried") not in tried]
+        if unknown:
+            by_device[None] = unknown
     entries = [_oom(context, device, events) for device, events in by_device.items()]
     entries.sort(key=lambda entry: (entry["device"] is None, entry["device"] or 0))
     context.set_list("oom", entries, context.came_to("args"))

@@ -38,7 +38,7 @@ _AREAS = {
     "requests": (
         "chat_template chat_template_content_format response_role enable_auto_tool_choice "
         "tool_call_parser tool_parser_plugin enable_reasoning reasoning_parser "
-        "guided_decoding_backend served_model_name max_logprobs enable_lora max_lora_rank "
+        "guided_decoding_backend max_logprobs enable_lora max_lora_rank "
         "max_loras lora_modules generation_config override_generation_config "
         "structured_outputs_config"
     ),
@@ -51,7 +51,8 @@ _AREAS = {
     "logging": (
         "disable_log_stats disable_log_requests enable_log_requests max_log_len uvicorn_log_level "
         "disable_uvicorn_access_log otlp_traces_endpoint collect_detailed_traces "
-        "disable_fastapi_docs enable_log_outputs show_hidden_metrics_for_version"
+        "disable_fastapi_docs enable_log_outputs show_hidden_metrics_for_version log_error_stack "
+        "enable_log_deltas enable_server_load_tracking enable_request_id_headers"
     ),
 }
 _GOVERNED = {name: area for area, names in _AREAS.items() for name in names.split()}

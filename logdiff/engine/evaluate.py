@@ -78,6 +78,8 @@ class _Evaluation:
         self.fixes: dict[tuple[str, str], Fix] = {}
         self.asked_by: dict[tuple[str, str], list[str]] = {}
         """Rules that ask for a fix; each adds its reason once."""
+        self.ranks: dict[tuple[str, str], int] = {}
+        """How severe the finding is that a fix is mainly for."""
         self.wordings: dict[str, Wording] = {}
         """What the rules say that hold."""
         self.ids: dict[str, int] = {}
@@ -223,11 +225,23 @@ class _Evaluation:
         for target in targets:
             context.target = target
             if rule_fix.when is None or context.holds(rule_fix.when) is True:
-                yield self._fix(rule_fix, finding, context)
+                key = self._key(rule_fix, context)
+                if key:
+                    yield self._fix(rule_fix, key, finding, context)
 
-    def _fix(self, rule_fix: RuleFix, finding: Finding, context: Context) -> Fix:
+    def _key(self, rule_fix: RuleFix, context: Context) -> str | None:
+        """The target of a fix as the engine calls it; None where it has nothing like it."""
+        key = context.text(rule_fix.key)
+        engine = self.bad.facts.get("engine.name")
+        if rule_fix.kind != "config" or engine in (None, "vllm") or not key.startswith("--"):
+            return key
+        from logdiff.facts.flag_names import counterpart
+
+        return counterpart(key, engine)
+
+    def _fix(self, rule_fix: RuleFix, key: str, finding: Finding, context: Context) -> Fix:
         """The fix for a key: made where it is new, else made surer by this finding."""
-        fix = Fix(rule_fix.kind, context.text(rule_fix.key), rule_fix.action)
+        fix = Fix(rule_fix.kind, key, rule_fix.action)
         wanted = context.evaluate(rule_fix.confidence) if rule_fix.confidence else None
         fix.confidence = _one_of(CONFIDENCES, wanted, finding.confidence)
         safety = context.evaluate(rule_fix.safety) if rule_fix.safety else "safe"
@@ -236,16 +250,22 @@ class _Evaluation:
             context.evaluate(code) if code else None for code in (rule_fix.old, rule_fix.new)
         )
         fix.old, fix.new = (v if is_known(v) else None for v in (fix.old, fix.new))
+        if fix.old is None and key != context.text(rule_fix.key):
+            fix.new = None  # it was reckoned from what vLLM does by itself
         fix.reason = context.text(rule_fix.reason).strip()
         fix.confirm_by = context.text(rule_fix.confirm_by) if rule_fix.confirm_by else None
         known = self.fixes.setdefault((fix.kind, fix.key), fix)
         asked_by = self.asked_by.setdefault((fix.kind, fix.key), [finding.rule])
+        rank = SEVERITIES.index(finding.severity)
+        known_rank = self.ranks.setdefault((fix.kind, fix.key), rank)
         surer = CONFIDENCES.index(fix.confidence) < CONFIDENCES.index(known.confidence)
-        if fix.action != known.action:
-            # Two findings want opposite things of one target: the surer one is right.
-            if surer:
+        if fix.action != known.action or (rank < known_rank and fix.new != known.new):
+            # Two findings want different things of one target. What is reckoned from an error
+            # comes before what merely differs from the good run; else the surer one is right.
+            if rank < known_rank or (rank == known_rank and surer):
                 self.fixes[fix.kind, fix.key] = fix
                 self.asked_by[fix.kind, fix.key] = [finding.rule]
+                self.ranks[fix.kind, fix.key] = rank
             return fix
         if finding.rule not in asked_by:
             asked_by.append(finding.rule)

@@ -38,6 +38,17 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def argument_of_another_engine(run: Run, name: str) -> Any:
+    """The value of what an engine other than vLLM calls like an argument of vLLM."""
+    engine = run.facts.get("engine.name")
+    if engine in (None, "vllm"):
+        return None
+    from logdiff.facts.flag_names import counterpart
+
+    flag = counterpart("--" + name.partition(".")[2].replace("_", "-"), engine)
+    return run.facts.get("args." + flag[2:].replace("-", "_")) if flag else None
+
+
 class Reference(NamedTuple):
     """A fact of a run whose evidence is wanted, not its value."""
 
@@ -169,6 +180,8 @@ class Context:
         value = None if run is None else run.facts.get(name)
         if value is None and run is not None and name.startswith(MESSAGES):
             return []  # a message is either there or not
+        if value is None and run is not None and name.startswith("args."):
+            value = argument_of_another_engine(run, name)
         if value is None:
             self._lacks(f"{root}.{name}")
         return value

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from logdiff.extract.observations import Event
     from logdiff.facts.context import Context
 
+_OTHERS = {"sglang": "sglang", "tgi": "text-generation-inference", "llama": "llama.cpp"}
+"""Field of the signal by which other engines are known → name."""
 _ENGINE_SIGNALS = (
     "model-load-started",
     "weights-loaded",
@@ -46,7 +48,12 @@ def _set_name(context: Context) -> None:
         or any(signal in context.seen.groups for signal in _ENGINE_SIGNALS)
         or any("/vllm/" in path for path in context.seen.tracebacks.paths.values())
     )
-    context.set("engine.name", "vllm" if known else None, proof)
+    others = context.groups("other-engine")
+    if others and not version:
+        printed = next(field for field, text in others[0].texts.items() if text)
+        context.set("engine.name", _OTHERS[printed], context.proofs(others[:1]))
+    else:
+        context.set("engine.name", "vllm" if known else None, proof)
     context.set("engine.version", version, proof)
 
 

@@ -64,6 +64,16 @@ _NAMES = {
         torchao-config triton-attention-reduce-in-fp32 enable-memory-saver
         disable-chunked-prefix-cache
     """,
+    "text-generation-inference": """
+        model-id tokenizer-config-path revision validation-workers sharded num-shard quantize
+        speculate dtype kv-cache-dtype trust-remote-code max-concurrent-requests max-best-of
+        max-stop-sequences max-top-n-tokens max-input-tokens max-input-length max-total-tokens
+        waiting-served-ratio max-batch-prefill-tokens max-batch-total-tokens
+        max-waiting-tokens max-batch-size cuda-graphs hostname port shard-uds-path
+        master-addr master-port huggingface-hub-cache weights-cache-override
+        disable-custom-kernels cuda-memory-fraction rope-scaling rope-factor json-output
+        api-key lora-adapters usage-stats payload-limit enable-prefill-logprobs
+    """,
     "llama.cpp": """
         model ctx-size n-gpu-layers threads batch-size ubatch-size parallel cont-batching
         flash-attn host port api-key alias chat-template jinja mmproj mlock no-mmap split-mode
@@ -74,29 +84,29 @@ _NAMES = {
 }
 
 _SAME = (
-    ("max-model-len", "context-length", "ctx-size"),
-    ("tensor-parallel-size", "tp-size", "tensor-split"),
-    ("gpu-memory-utilization", "mem-fraction-static", ""),
-    ("max-num-seqs", "max-running-requests", "parallel"),
-    ("max-num-batched-tokens", "chunked-prefill-size", "batch-size"),
-    ("model", "model-path", "model"),
-    ("tokenizer", "tokenizer-path", ""),
-    ("served-model-name", "served-model-name", "alias"),
-    ("enforce-eager", "disable-cuda-graph", ""),
-    ("no-enable-prefix-caching", "disable-radix-cache", ""),
-    ("pipeline-parallel-size", "pp-size", ""),
-    ("data-parallel-size", "dp-size", ""),
-    ("enable-expert-parallel", "ep-size", ""),
-    ("seed", "random-seed", "seed"),
-    ("lora-modules", "lora-paths", "lora"),
-    ("hf-overrides", "json-model-override-args", ""),
-    ("reasoning-parser", "reasoning-parser", "reasoning-format"),
-    ("enable-reasoning", "reasoning-parser", "reasoning-format"),
-    ("scheduling-policy", "schedule-policy", ""),
-    ("block-size", "page-size", ""),
+    ("max-model-len", "context-length", "ctx-size", "max-total-tokens"),
+    ("tensor-parallel-size", "tp-size", "tensor-split", "num-shard"),
+    ("gpu-memory-utilization", "mem-fraction-static", "", "cuda-memory-fraction"),
+    ("max-num-seqs", "max-running-requests", "parallel", "max-concurrent-requests"),
+    ("max-num-batched-tokens", "chunked-prefill-size", "batch-size", "max-batch-prefill-tokens"),
+    ("model", "model-path", "model", "model-id"),
+    ("tokenizer", "tokenizer-path", "", ""),
+    ("served-model-name", "served-model-name", "alias", ""),
+    ("enforce-eager", "disable-cuda-graph", "", ""),
+    ("no-enable-prefix-caching", "disable-radix-cache", "", ""),
+    ("pipeline-parallel-size", "pp-size", "", ""),
+    ("data-parallel-size", "dp-size", "", ""),
+    ("enable-expert-parallel", "ep-size", "", ""),
+    ("seed", "random-seed", "seed", ""),
+    ("lora-modules", "lora-paths", "lora", "lora-adapters"),
+    ("hf-overrides", "json-model-override-args", "", ""),
+    ("reasoning-parser", "reasoning-parser", "reasoning-format", ""),
+    ("enable-reasoning", "reasoning-parser", "reasoning-format", ""),
+    ("scheduling-policy", "schedule-policy", "", ""),
+    ("block-size", "page-size", "", ""),
 )
-"""What the three call the same thing, in the order of their names."""
-_ENGINES = ("vllm", "sglang", "llama.cpp")
+"""What they call the same thing, in the order of their names."""
+_ENGINES = ("vllm", "sglang", "llama.cpp", "text-generation-inference")
 _SHORTEST = 3
 """Characters of a name of which anything can be guessed."""
 
@@ -142,6 +152,21 @@ class Suggestion(NamedTuple):
     reason: str
 
 
+def counterpart(flag: str, engine: str) -> str | None:
+    """What an engine calls an option of vLLM; ``None`` where it has none that is known.
+
+    Args:
+        flag: the option with its dashes.
+        engine: ``sglang``, ``llama.cpp`` or ``text-generation-inference``.
+    """
+    name = flag.lstrip("-")
+    for names in _SAME:
+        if names[0] == name:
+            own = names[_ENGINES.index(engine)]
+            return f"--{own}" if own else None
+    return flag if name in _NAMES[engine].split() else None
+
+
 def suggestion(flag: str, engine: str | None) -> Suggestion | None:
     """What to use instead of an option that an engine does not know; ``None`` if nobody can say.
 
@@ -176,7 +201,7 @@ def _of_another_engine(name: str, engine: str) -> Suggestion | None:
 
 
 def _title(engine: str) -> str:
-    return {"vllm": "vLLM", "sglang": "SGLang"}.get(engine, engine)
+    return {"vllm": "vLLM", "sglang": "SGLang"}.get(engine, engine.replace("-", " "))
 
 
 def _nearest(name: str, engine: str | None) -> str | None:

@@ -19,6 +19,8 @@ LARGEST_JITTER_SECONDS = 60
 """Streams of one container may be out of order by this much without a new run."""
 
 _HEADING_LENGTH = 160
+_LOGGING_ERROR = b"--- Logging error ---"
+"""What Python prints when a message cannot be formatted."""
 _RULED = compiled(rb"#{1,6} +\S|={3,} ?[^=].* ?={3,}$|-{3,} ?[^-].* ?-{3,}$|==> .+ <==$")
 _LABEL = compiled(
     rb"[^\s\[{(<].{0,150}?(?::|\xef\xbc\x9a)\s*$",  # ends in ':' or in the full-width colon
@@ -44,7 +46,7 @@ _BLOCK_BYTES = 1 << 15
 def looks_like_heading(text: bytes) -> bool:
     """Whether a bare line may be a person's heading between two pasted logs."""
     text = text.strip()
-    if not 2 <= len(text) <= _HEADING_LENGTH:
+    if not 2 <= len(text) <= _HEADING_LENGTH or text == _LOGGING_ERROR:
         return False
     if _RULED.match(text):
         return True

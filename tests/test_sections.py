@@ -121,6 +121,7 @@ def test_heading(line: str) -> None:
         "",
         ":",
         "x" * 200 + " log:",
+        "--- Logging error ---",
         "Traceback (most recent call last):",
         "During handling of the above exception, another exception occurred:",
         "Available routes are:",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from logdiff.facts.context import integer, iso
+from logdiff.facts.stages import CLIENTS
 from logdiff.model import Entry, Evidence
+from logdiff.patterns import compiled
 from logdiff.redact import redact
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ _ECHO_PHRASES = ("see stack trace", "see the stack trace", "see root cause", "se
 """What those say that pass on the error of another process."""
 _INSPECTION = ("failed to be inspected", "are not supported for now", "raised in subprocess")
 """What is said of a model whose module could not be imported; the import error says why."""
+_REQUEST_FILES = ("serving_", "preprocess.py", "chat_utils.py", "serving.py")
+"""Files in which the server handles single requests, and answers with 400 what they raise."""
+_OF_ENGINE = compiled(rb"Worker|EngineCore|rank\d").search
+"""Names of processes in which the engine itself runs."""
 _LONGEST_MESSAGE = 400
 _EXCEPTION_LIMIT = 200
 _NEAR_LINES = 400
@@ -103,9 +109,21 @@ def _root_error(context: Context, signs: list[Group]) -> Raised | None:
         return same_place[0]
     if not signs:
         return raised[-1] if raised else None
-    least = signs[0].first.line - _NEAR_LINES * context.seen.spread
+    sign = signs[0].first.line
+    least = sign - _NEAR_LINES * context.seen.spread
     near = [r for r in raised if r.first.line >= least]
-    return near[0] if near else None
+    serving = context.life.stage_lines.get("serving", sign)
+    if serving < sign:
+        near = [r for r in near if r.first.line > serving and not _is_survived(r)]
+    # What a process of the engine says of itself comes before what its neighbours say.
+    of_engine = [r for r in near if any(map(_OF_ENGINE, r.workers))]
+    return next(iter(of_engine or near), None)
+
+
+def _is_survived(exception: Raised) -> bool:
+    """Whether no server that serves dies of it: it is told of one request, or of a client."""
+    handled = all(place.startswith(_REQUEST_FILES) for place in exception.places)
+    return (bool(exception.places) and handled) or exception.kind.startswith(CLIENTS)
 
 
 def _stated_error(signs: list[Group]) -> str | None:

@@ -19,7 +19,7 @@ _UNCAUGHT_LINES = 3
 _FAREWELL_LINES = 40
 """Lines that Python and torch may print after it, none of them with a logger's prefix: leaked
 semaphores, process groups that were not destroyed."""
-_CLIENTS = ("openai.", "requests.", "httpx.", "aiohttp.client", "urllib3.", "urllib.error.")
+CLIENTS = ("openai.", "requests.", "httpx.", "aiohttp.client", "urllib3.", "urllib.error.")
 """Libraries of clients, which print tracebacks too; no server dies of them."""
 
 
@@ -70,4 +70,4 @@ def _uncaught(seen: Observations) -> bool:
     if seen.last_text_line - end > farewell * seen.spread:
         return False
     bare = [r for r in seen.tracebacks.raised.values() if "" in r.places]
-    return any(seen.entered or not r.kind.startswith(_CLIENTS) for r in bare)
+    return any(seen.entered or not r.kind.startswith(CLIENTS) for r in bare)

@@ -259,8 +259,8 @@ class _Evaluation:
         rank = SEVERITIES.index(finding.severity)
         known_rank = self.ranks.setdefault((fix.kind, fix.key), rank)
         surer = CONFIDENCES.index(fix.confidence) < CONFIDENCES.index(known.confidence)
-        if fix.action != known.action or (rank < known_rank and fix.new != known.new):
-            # Two findings want different things of one target. What is reckoned from an error
+        if fix.action != known.action:
+            # Two findings want opposite things of one target. What is reckoned from an error
             # comes before what merely differs from the good run; else the surer one is right.
             if rank < known_rank or (rank == known_rank and surer):
                 self.fixes[fix.kind, fix.key] = fix

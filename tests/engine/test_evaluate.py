@@ -263,6 +263,19 @@ def test_findings_that_want_opposite_things(
     assert all(finding.fixes == [fix.id] for finding in report.findings)
 
 
+def test_an_error_comes_before_a_difference() -> None:
+    """What good did not set is no better than what the error says would fit."""
+    too_long = (
+        "ERROR 05-02 10:01:30 [core.py:700] ValueError: The model's max seq len (65536) is larger "
+        "than the maximum number of tokens that can be stored in KV cache (20480). Try increasing "
+        "`gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine."
+    )
+    good = HEAD + text(PAIR_ARGUMENTS.format("max_model_len=None"), SERVING)
+    bad = HEAD + text(PAIR_ARGUMENTS.format("max_model_len=65536"), too_long)
+    (fix,) = (fix for fix in judge(bad, good).fixes if fix.key == "--max-model-len")
+    assert (fix.action, fix.old, fix.new) == ("set", 65536, 19456)
+
+
 def test_information_proposes_nothing() -> None:
     assert judge(HEAD + text(THREADS)).fixes == []
 

@@ -55,7 +55,10 @@ class Word(NamedTuple):
     span: Span
     """As written, quotes included."""
     known: bool
-    """Whether it holds no hole."""
+    """Whether it holds no hole and no pattern of file names."""
+    item: Span | None = None
+    """The element of a list or an array that it comes from, or the call of the function whose
+    argument it is: what would have to go for this word alone not to be there."""
 
 
 class Command(NamedTuple):
@@ -65,7 +68,7 @@ class Command(NamedTuple):
     span: Span
     """The simple command itself, with what it assigns before and its redirections."""
     statement: Span
-    """With the ``|| true`` and the pipe that belong to it."""
+    """With the ``|| true`` and the pipe that belong to it; whole lines where it has them alone."""
     assignments: tuple[Variable, ...] = ()
     """Variables that are set for this command only."""
     redirections: tuple[tuple[str, Word], ...] = ()
@@ -82,6 +85,10 @@ class Command(NamedTuple):
     """The items of lists and arrays that the enclosing loops stand at, outermost first."""
     function: str | None = None
     """The function whose body holds it."""
+    strict: bool = False
+    """Whether ``set -e`` was in force."""
+    directory: str = ""
+    """Where it runs, as far as ``cd`` tells; empty where the script was started."""
 
 
 class Variable(NamedTuple):

@@ -48,6 +48,8 @@ class Surroundings(NamedTuple):
     directory: str = ""
     errexit: bool = False
     pipefail: bool = False
+    work: int = 0
+    """What other scripts of the same file already took of the work that is allowed."""
 
 
 class Script(NamedTuple):
@@ -59,6 +61,8 @@ class Script(NamedTuple):
     """Comments and printed texts, in the order of their places."""
     unread: tuple[Span, ...]
     """What was not understood and stepped over."""
+    work: int
+    """What it adds up to, with that of the surroundings."""
 
 
 class Context(NamedTuple):
@@ -91,8 +95,8 @@ def read_script(
     Args:
         file: The file that holds the script.
         span: The part that is the script; the whole file without it.
-        source: What the shell is given, at the same offsets as the file, where that is not what the
-            file holds.
+        source: What the shell is given, at the same offsets as the file and without carriage
+            returns, where that is not what the file holds.
         surroundings: What is in force when it begins.
 
     Raises:
@@ -100,11 +104,11 @@ def read_script(
             something in it is not closed.
     """
     span = span or Span(0, len(file.data))
-    given = _unix_lines(file.data if source is None else source)
+    given = unix_lines(file.data) if source is None else source
     return Walk(file, given, surroundings or Surroundings()).script(span)
 
 
-def _unix_lines(source: bytes) -> bytes:
+def unix_lines(source: bytes) -> bytes:
     """The same without carriage returns at the ends of lines, at the same offsets."""
     return _CARRIAGE_RETURN.sub(lambda end: b" \\\n" if end[1] else b"\n\n", source)
 
@@ -119,7 +123,8 @@ class Walk:
         if surroundings.directory:
             variables.set("PWD", Value(surroundings.directory))
         self.expander = Expander(file, source, variables)
-        self.errexit = surroundings.errexit or bool(_SHEBANG.match(source))
+        self.expander.work = surroundings.work
+        self.errexit = surroundings.errexit
         self.pipefail = surroundings.pipefail
         self.functions: dict[str, Node] = {}
         self.failures = Failures(self.expander, self.functions)
@@ -145,6 +150,7 @@ class Walk:
 
     def script(self, span: Span) -> Script:
         """Everything that a part of the file does."""
+        self.errexit |= bool(_SHEBANG.match(self.expander.source, span.start))
         self._read(span, Context())
         remarks = sorted(self._remarks.values(), key=lambda remark: remark.span)
         return Script(
@@ -152,6 +158,7 @@ class Walk:
             tuple(self.exports.values()),
             tuple(remarks),
             tuple(self._unread),
+            self.expander.work,
         )
 
     def _read(self, span: Span, context: Context) -> None:
@@ -305,7 +312,8 @@ class Walk:
             context = context._replace(swallowed="!")
         others = [other for other in found if other is not member]
         alone = all(self._asks(other) or self.failures.harmless([other]) for other in others)
-        if not alone:
+        documents = any(here_document(stage.redirections) for stage in member.stages)
+        if not alone and not documents:
             context = context._replace(statement=member_span(found, index, context.statement))
         if len(member.stages) == 1:
             self.stage(member.stages[0], context)

@@ -152,7 +152,7 @@ def _copies(
             or len(sources) > 1
             or path.endswith("/")
             or path.rstrip("/") in directories
-            or _looks_like_directory(source.text, path)
+            or (name != "ln" and _looks_like_directory(source.text, path))
         )
         yield source, _Target(path, target).of(source.text, directory=directory), how
 

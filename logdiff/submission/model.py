@@ -126,3 +126,5 @@ class Remark(NamedTuple):
     """``comment`` or ``echo``."""
     text: str
     span: Span
+    guards: tuple[str, ...] = ()
+    """What must hold for a text to be printed, as for a command."""

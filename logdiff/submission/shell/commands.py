@@ -493,7 +493,7 @@ class Walk:
         else:
             return
         span = context.call or command.span
-        self._remarks[span, text] = Remark("echo", text, span)
+        self._remarks[span, text] = Remark("echo", text, span, context.guards)
 
     def _call(
         self,

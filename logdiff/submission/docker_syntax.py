@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from logdiff.submission.model import BYTE_ORDER_MARK, Remark, Span, SubmissionError, Word
+from logdiff.decoders import UTF8_MARK
+from logdiff.submission.model import Remark, Span, SubmissionError, Word
 from logdiff.submission.shell.commands import unix_lines
 from logdiff.tuples import TYPE_CHECKING, NamedTuple
 
@@ -99,7 +100,7 @@ class _Parser:
     def __init__(self, file: TextFile) -> None:
         self._file = file
         source = unix_lines(file.data)
-        if source.startswith(BYTE_ORDER_MARK):
+        if source.startswith(UTF8_MARK):
             source = b"   " + source[3:]
         self._source = bytearray(source)
         self._comments: list[Remark] = []

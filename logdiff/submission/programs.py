@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import deque
 
 from logdiff.tuples import TYPE_CHECKING, NamedTuple
 
@@ -96,9 +97,9 @@ def options(words: Sequence[Word], with_value: Collection[str]) -> Options:
         with_value: The options, ``-x`` or ``--long``, whose value may be the next word.
     """
     found = Options([], {})
-    rest = list(words)
+    rest = deque(words)
     while rest:
-        word = rest.pop(0)
+        word = rest.popleft()
         if word.text == "--":
             found.operands.extend(rest)
             break
@@ -110,7 +111,7 @@ def options(words: Sequence[Word], with_value: Collection[str]) -> Options:
             if value is not None:
                 values.append(value)
             elif name in with_value and rest:
-                values.append(rest.pop(0))
+                values.append(rest.popleft())
     return found
 
 

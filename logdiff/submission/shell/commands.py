@@ -6,9 +6,10 @@ import re
 
 from logdiff.submission.model import Command, Remark, Span, SubmissionError, Variable, Word
 from logdiff.submission.shell import builtins, control
-from logdiff.submission.shell.conditions import is_test, verdict
-from logdiff.submission.shell.failures import Failures, shown
-from logdiff.submission.shell.places import member_span, statement_span
+from logdiff.submission.shell.chain import Chain
+from logdiff.submission.shell.conditions import verdict
+from logdiff.submission.shell.failures import Failures
+from logdiff.submission.shell.places import statement_span
 from logdiff.submission.shell.syntax import (
     DEPTH_LIMIT,
     here_document,
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from logdiff.submission.shell.syntax import Member, Stage, Statement
 
 COMMANDS_LIMIT = 20_000
-STEP_WORK = 100
-"""What a command costs of the work that a script is allowed, besides its characters."""
+STEP_WORK = 500
+VARIABLE_WORK = 20
+"""What a command, and each variable that is kept for later, cost of the work that a script is
+allowed, besides characters."""
 
 _CARRIAGE_RETURN = re.compile(rb"(\\?)\r\n")
 _SHEBANG = re.compile(rb"#![^\n]*\s-([a-z]*)e[a-z]*\s")
@@ -174,10 +177,10 @@ class Walk:
     def _text(self, span: Span) -> str:
         return self.expander.source[span.start : span.end].decode("utf-8", "replace")
 
-    def snapshot(self, node: Node) -> Variables:
-        """The variables as they are, to come back to."""
+    def snapshot(self, offset: int) -> Variables:
+        """The variables as they are, to come back to; taken for the code at an offset."""
         size = len(self.variables.scalars) + len(self.variables.lists)
-        self.expander.spend(size, node.start_byte)
+        self.expander.spend(size * VARIABLE_WORK, offset)
         return self.variables.copy()
 
     def body(self, children: list[Node], context: Context, enclosing: Span | None = None) -> None:
@@ -219,7 +222,7 @@ class Walk:
             context = context._replace(swallowed=hidden)
         found = members(statement.node)
         if statement.terminator == "&":
-            before = self.snapshot(statement.node)
+            before = self.snapshot(statement.node.start_byte)
             self._list(found, context, last=True)
             self.variables, self.left = before, ""
         else:
@@ -230,6 +233,7 @@ class Walk:
 
         A command that asks nothing is taken to succeed, so that what follows ``&&`` runs.
         """
+        chain = Chain(found, self.failures, self.expander)
         skips: list[Variables] = []
         guards: tuple[str, ...] = ()
         narrowed: tuple[str, ...] = ()
@@ -238,12 +242,18 @@ class Walk:
             if member.operator and result is (member.operator == "||"):
                 continue
             if member.operator and result is None:
-                guards = self._guards(found, index, guards)
-                if self._may_end(found, index):
-                    node = member.stages[0].node
-                    skips.append(self.snapshot(node) if node else self.variables.copy())
-                    narrowed = self._narrowed(found, index)
-            self._member(found, index, context._replace(guards=context.guards + guards), last=last)
+                guards = chain.guards(index, guards)
+                if chain.may_end_before(index):
+                    skips.append(self.snapshot(member.span.start))
+                    narrowed = chain.narrowed(index)
+            inner = context._replace(guards=context.guards + guards)
+            decided, hidden = chain.hidden(index, errexit=self.errexit and not last)
+            if decided or member.negated:
+                inner = inner._replace(swallowed=hidden if decided else "!")
+            documents = any(here_document(stage.redirections) for stage in member.stages)
+            if not (documents or chain.acts_alone(index)):
+                inner = inner._replace(statement=chain.statement(index, context.statement))
+            self._pipeline(member, inner)
             result = self._verdict(member)
             if self.left:
                 break
@@ -270,64 +280,27 @@ class Walk:
         result = verdict(node, self.expander)
         return None if result is None else result != member.negated
 
-    def _asks(self, member: Member) -> bool:
-        return is_test(member.stages[-1].node, self.expander)
-
-    def _may_end(self, found: list[Member], index: int) -> bool:
-        """Whether the list may end before one of its pipelines."""
-        if found[index].operator == "||":
-            return True
-        later = any(member.operator == "||" for member in found[index:])
-        return self._asks(found[index - 1]) and not later
-
-    def _before(self, found: list[Member], index: int) -> str:
-        return shown(self._text(Span(found[0].operator_start, found[index - 1].span.end)))
-
-    def _guards(self, found: list[Member], index: int, guards: tuple[str, ...]) -> tuple[str, ...]:
-        """What must hold for one pipeline of a list, by what stands before it."""
-        previous = found[index - 1]
-        if found[index].operator == "||":
-            return (f"not {self._before(found, index)}",)
-        if previous.operator == "||":
-            return ()
-        if not self._asks(previous):
-            return guards
-        start = previous.span.start if index > 1 else previous.operator_start
-        return (*guards, shown(self._text(Span(start, previous.span.end))))
-
-    def _narrowed(self, found: list[Member], index: int) -> tuple[str, ...]:
-        """What must have held if the list ended before one of its pipelines."""
-        if not all(self._asks(member) for member in found[:index]):
-            return ()
-        before = self._before(found, index)
-        return (before,) if found[index].operator == "||" else (f"not {before}",)
-
-    def _member(self, found: list[Member], index: int, context: Context, *, last: bool) -> None:
-        """Run one pipeline of a list."""
-        member = found[index]
-        decided, hidden = self.failures.in_list(found, index, errexit=self.errexit and not last)
-        if decided:
-            context = context._replace(swallowed=hidden)
-        elif member.negated:
-            context = context._replace(swallowed="!")
-        others = [other for other in found if other is not member]
-        alone = all(self._asks(other) or self.failures.harmless([other]) for other in others)
-        documents = any(here_document(stage.redirections) for stage in member.stages)
-        if not alone and not documents:
-            context = context._replace(statement=member_span(found, index, context.statement))
-        if len(member.stages) == 1:
-            self.stage(member.stages[0], context)
+    def _pipeline(self, member: Member, context: Context) -> None:
+        *before, last = member.stages
+        if not before:
+            self.stage(last, context)
             return
-        for position, stage in enumerate(member.stages):
+        for stage in before:
             inner = context
-            if position + 1 < len(member.stages) and not self.pipefail:
-                inner = context._replace(swallowed=self.failures.in_pipeline(member, position))
-            self._apart(stage, inner, piped=position + 1 < len(member.stages))
+            if not self.pipefail:
+                rest = Span(stage.span.end, last.span.end)
+                inner = context._replace(swallowed=self.failures.text(rest))
+            self._apart(stage, inner, piped=True)
+        self._apart(last, context, piped=False)
 
     def _apart(self, stage: Stage, context: Context, *, piped: bool) -> None:
         """Run a command in a shell of its own, which leaves this one as it is."""
         if stage.node is not None:
-            before, errexit, pipefail = self.snapshot(stage.node), self.errexit, self.pipefail
+            before, errexit, pipefail = (
+                self.snapshot(stage.node.start_byte),
+                self.errexit,
+                self.pipefail,
+            )
             self.stage(stage, context, piped=piped)
             self.variables, self.errexit, self.pipefail = before, errexit, pipefail
             self.left = ""
@@ -379,7 +352,11 @@ class Walk:
 
     def _subshell(self, children: list[Node], context: Context) -> None:
         if children:
-            before, errexit, pipefail = self.snapshot(children[0]), self.errexit, self.pipefail
+            before, errexit, pipefail = (
+                self.snapshot(children[0].start_byte),
+                self.errexit,
+                self.pipefail,
+            )
             self.body(children, context, context.statement)
             self.variables, self.errexit, self.pipefail = before, errexit, pipefail
             self.left = ""
@@ -505,7 +482,7 @@ class Walk:
         """Run a function of the script with its arguments."""
         name = self.expander.value(parts(node)[0]).text
         values = [value for argument in arguments for value in self.expander.fields(argument)]
-        before, locals_before = self.snapshot(node), self.local_names
+        before, locals_before = self.snapshot(node.start_byte), self.local_names
         self.variables.positional = tuple(
             value._replace(item=value.item or context.statement) for value in values
         )
@@ -544,7 +521,7 @@ class Walk:
             span = self._shell_script(nodes, names[shells[0] + 1 :], command)
         if span is None:
             return
-        before, errexit, pipefail = self.snapshot(nodes[0]), self.errexit, self.pipefail
+        before, errexit, pipefail = self.snapshot(nodes[0].start_byte), self.errexit, self.pipefail
         try:
             self._read(span, context)
         except SubmissionError:

@@ -113,8 +113,9 @@ def _goes_with(node: Node, clause: Node, context: Context, *, alone: bool) -> Sp
 def _hidden(walk: Walk, clause: _Clause, other: list[Node]) -> str | None:
     start = clause.node.start_byte
     end = clause.conditions[-1].end_byte if clause.conditions else start
-    text = walk.expander.source[start:end].decode("utf-8", "replace")
-    return walk.failures.by_test(text, negated=clause.negated, taken=clause.body, other=other[1:])
+    return walk.failures.by_test(
+        Span(start, end), negated=clause.negated, taken=clause.body, other=other[1:]
+    )
 
 
 def _text(walk: Walk, conditions: list[Node]) -> str:
@@ -148,7 +149,7 @@ def _way(
 ) -> _Outcome:
     """Run one of several bodies, and go back to where it began."""
     before = walk.variables
-    walk.variables = walk.snapshot(body[0]) if body else before.copy()
+    walk.variables = walk.snapshot(body[0].start_byte) if body else before.copy()
     walk.body(body, context._replace(guards=context.guards + guards), enclosing)
     outcome = _Outcome(walk.variables, walk.left, guards)
     walk.variables, walk.left = before, ""
@@ -251,7 +252,7 @@ def _counting(walk: Walk, node: Node, context: Context) -> None:
 
 def _unknown_turn(walk: Walk, names: list[str], body: Node, context: Context) -> None:
     """Run the body of a loop once, for all the turns that it may have."""
-    before = walk.snapshot(body)
+    before = walk.snapshot(body.start_byte)
     for name in names:
         walk.forget(name)
     _turns(walk, [(lambda: None, None)], body, context)

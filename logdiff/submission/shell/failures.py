@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from logdiff.submission.model import Span
     from logdiff.submission.shell.syntax import Member, Statement
     from logdiff.submission.shell.values import Expander
 
@@ -52,31 +53,10 @@ class Failures:
             self.harmless(members(statement.node), calls) for statement in found
         )
 
-    def in_list(self, found: list[Member], index: int, *, errexit: bool) -> tuple[bool, str | None]:
-        """Whether the list decides about the failure of one of its pipelines, and what hides it.
-
-        Under ``set -e`` only the last pipeline of a list ends the script, so what follows hides it.
-        """
-        for later in range(index + 1, len(found)):
-            if found[later].operator == "||":
-                end = later + 1
-                while end < len(found) and found[end].operator == "&&":
-                    end += 1
-                hidden = self.harmless(found[later:end])
-                return True, self._from_operator(found, later) if hidden else None
-        if errexit and index + 1 < len(found):
-            return True, self._from_operator(found, index + 1)
-        return False, None
-
-    def _from_operator(self, found: list[Member], index: int) -> str:
-        member = found[index]
-        raw = self._expander.source[member.operator_start : member.span.end]
-        return shown(raw.decode("utf-8", "replace"))
-
-    def in_pipeline(self, member: Member, index: int) -> str:
-        """The rest of the pipeline behind one of its commands."""
-        start, end = member.stages[index].span.end, member.span.end
-        return shown(self._expander.source[start:end].decode("utf-8", "replace"))
+    def text(self, span: Span) -> str:
+        """Code of the script, as one line of moderate length."""
+        end = min(span.end, span.start + 8 * _TEXT_LIMIT)
+        return shown(self._expander.source[span.start : end].decode("utf-8", "replace"))
 
     def by_next(self, statement: Statement, following: Statement | None) -> str | None:
         """``; echo …``, which makes the whole line succeed."""
@@ -89,10 +69,10 @@ class Failures:
             return None
         if not self.harmless(members(following.node)):
             return None
-        return f"; {shown(self._expander.written(following.node))}"
+        return f"; {self.text(following.span)}"
 
     def by_test(
-        self, test: str, *, negated: bool, taken: list[Node], other: list[Node]
+        self, test: Span, *, negated: bool, taken: list[Node], other: list[Node]
     ) -> str | None:
         """What hides the failure of the condition of an ``if``.
 
@@ -100,5 +80,5 @@ class Failures:
         """
         reaction = statements(taken if negated else other)
         if all(self.harmless(members(statement.node)) for statement in reaction):
-            return shown(test)
+            return self.text(test)
         return None

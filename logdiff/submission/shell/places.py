@@ -8,7 +8,7 @@ from logdiff.submission.model import Span
 from logdiff.tuples import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logdiff.submission.shell.syntax import Member, Statement
+    from logdiff.submission.shell.syntax import Statement
 
 _BLANK_BEFORE = re.compile(rb"[ \t]*\Z")
 _REST_OF_LINE = re.compile(rb"[ \t]*(?:;(?!;))?[ \t]*(?:#[^\n]*)?(\r?\n|\Z)")
@@ -31,21 +31,3 @@ def statement_span(source: bytes, statement: Statement) -> Span:
     if statement.terminator == "&":
         end = source.index(b"&", end) + 1
     return whole_lines(source, Span(start, end))
-
-
-def member_span(found: list[Member], index: int, whole: Span) -> Span:
-    """One pipeline of an and-or list, with the operator that has to go with it.
-
-    ``|| true`` and the like behind it go with it, too.
-    """
-    last = index
-    while last + 1 < len(found) and found[last + 1].operator == "||":
-        last += 1
-    if last + 1 < len(found):
-        following = found[last + 1]
-        if index:
-            return Span(found[index].operator_start, following.operator_start)
-        return Span(found[0].span.start, following.span.start)
-    if index:
-        return Span(found[index - 1].span.end, found[last].span.end)
-    return whole

@@ -23,6 +23,8 @@ DEPTH_LIMIT = 80
 SECONDS_LIMIT = 5.0
 """Recovery from errors can take time that grows with the square of the text."""
 
+PIPES_LIMIT = 2000
+"""The parser takes memory that grows with the square of what a pipeline holds."""
 _CLOSERS = {
     '"': '"',
     "`": "`",
@@ -101,7 +103,20 @@ def parse(file: TextFile, span: Span, source: bytes) -> Syntax:
     nul = source.find(b"\0", span.start, span.end)
     if nul >= 0:
         raise SubmissionError(f"{file.place(nul)}: binary data is no script")
+    _refuse_long_pipelines(file, span, source)
     return _survey(file, _tree(file, span, source))
+
+
+def _refuse_long_pipelines(file: TextFile, span: Span, source: bytes) -> None:
+    start, pipes = span.start, 0
+    for line in source[span.start : span.end].splitlines(keepends=True):
+        pipes += line.count(b"|") - 2 * line.count(b"||")
+        if pipes > PIPES_LIMIT:
+            place = file.place(start)
+            raise SubmissionError(f"{place}: a pipeline of over {PIPES_LIMIT} commands")
+        if not line.rstrip().endswith((b"|", b"\\")):
+            pipes = 0
+        start += len(line)
 
 
 def _tree(file: TextFile, span: Span, source: bytes) -> Tree:

@@ -26,6 +26,8 @@ TEXT_LIMIT = 1 << 16
 TRIMMED_LIMIT = 1 << 10
 """Characters of a value that patterns are tried on."""
 FIELDS_LIMIT = 1000
+_BRACES_LIMIT = 20
+_BRACES_TEXT_LIMIT = 1 << 13
 WORK_LIMIT = 20_000_000
 """Characters that all expansions of a script may add up to."""
 
@@ -203,6 +205,8 @@ def _part(value: Value, start: int, end: int, *, alone: bool) -> Value:
 def _without_braces(value: Value) -> Fields:
     """The fields that ``{a,b}`` stands for."""
     texts = [value.text]
+    if len(value.text) > _BRACES_TEXT_LIMIT or value.text.count(_OPEN) > _BRACES_LIMIT:
+        return [value._replace(text=value.text.translate(_FROM_MARKS))]
     while len(texts) <= FIELDS_LIMIT and any(_INNERMOST_BRACES.search(text) for text in texts):
         texts = [expanded for text in texts for expanded in _alternatives(text)]
     return [value._replace(text=text.translate(_FROM_MARKS), origin=None) for text in texts]

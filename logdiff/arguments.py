@@ -6,6 +6,8 @@ Source: ``vllm/engine/arg_utils.py`` and ``vllm/entrypoints/openai/cli_args.py``
 
 from __future__ import annotations
 
+from logdiff.redact import MASK
+
 _AREAS = {
     "memory": (
         "gpu_memory_utilization swap_space cpu_offload_gb kv_cache_dtype num_gpu_blocks_override "
@@ -58,6 +60,17 @@ _AREAS = {
 _GOVERNED = {name: area for area, names in _AREAS.items() for name in names.split()}
 _NOT_TYPED = frozenset(("subparser", "dispatch_function", "model_tag", "config"))
 """What the program adds to the arguments itself."""
+_VARIABLE_PREFIXES = (
+    "VLLM_", "SGLANG_", "SGL_", "NCCL_", "HCCL_", "RCCL_", "MCCL_", "GLOO_", "UCX_", "CUDA_",
+    "PYTORCH_", "TORCH_", "TORCHINDUCTOR_", "HIP_", "ROCM_", "HSA_", "ASCEND_", "ATB_", "MUSA_",
+    "GPU_", "XLA_", "TRITON_", "FLASHINFER_", "FLASH_", "XFORMERS_", "OMP_", "MKL_", "OPENBLAS_",
+    "RAY_", "LMCACHE_", "NVIDIA_", "KMP_",
+)  # fmt: skip
+_VARIABLES = frozenset(
+    "LD_LIBRARY_PATH LD_PRELOAD PYTHONPATH TOKENIZERS_PARALLELISM HF_HUB_OFFLINE "
+    "TRANSFORMERS_OFFLINE".split()
+)
+"""Environment variables of engines, of the libraries below them, and of the vendors of cards."""
 _GRAPH_SIZES = frozenset(("max_seq_len_to_capture", "max_context_len_to_capture"))
 
 
@@ -66,10 +79,40 @@ def governs(name: str) -> str:
     return _GOVERNED.get(name, "other")
 
 
+def in_area(area: str) -> list[str]:
+    """The arguments that govern an area."""
+    return _AREAS[area].split()
+
+
+def is_engine_variable(name: str) -> bool:
+    """Whether an environment variable changes how an inference server works."""
+    return name.startswith(_VARIABLE_PREFIXES) or name in _VARIABLES
+
+
 def is_typed(name: str, *values: object) -> bool:
     """Whether an argument is one that a person sets, with values that can be compared."""
     texts = (value for value in values if isinstance(value, str))
     return name not in _NOT_TYPED and not any(" at 0x" in text for text in texts)
+
+
+def is_comparable(written: object, logged: object) -> bool:
+    """Whether a value of a launch file and one that a server printed can be compared.
+
+    What a server prints of lists and objects is its own spelling, and secrets are hidden.
+    """
+    if logged is None or isinstance(logged, (dict, list)):
+        return False
+    return MASK not in f"{logged} {written}" and "$" not in str(written)
+
+
+def is_same(written: object, logged: object) -> bool:
+    """Whether a value of a launch file is what a server printed."""
+    if str(written).lower() == str(logged).lower():
+        return True
+    try:
+        return float(str(written)) == float(str(logged))
+    except ValueError:
+        return str(written).rstrip("/") == str(logged).rstrip("/")
 
 
 def no_effect(name: str, eager: bool) -> str | None:

@@ -141,6 +141,31 @@ def _comparable_arguments(good: Run, bad: Run) -> set[str]:
     }
 
 
+def _arguments_of_launch_files(good: Run, bad: Run) -> set[str]:
+    """Names of the arguments that the launch files give, where both runs have one."""
+    if not all(run.facts.get("launch_file") for run in (good, bad)):
+        return set()
+    prefix = "launch_args."
+    return {
+        name.removeprefix(prefix)
+        for run in (good, bad)
+        for name in run.facts
+        if name.startswith(prefix)
+    }
+
+
+def launch_arguments(run: Run) -> dict[str, Any]:
+    """The launch arguments of a run: as it printed them, else as its launch file gives them."""
+    given: dict[str, Any] = {}
+    for family in ("launch_args.", "args."):
+        given |= {
+            name.removeprefix(family): value
+            for name, value in run.facts.items()
+            if name.startswith(family)
+        }
+    return given
+
+
 def _prints_all(run: Run) -> bool:
     """Whether the arguments of a run are all there are: then many of them are unset."""
     values = [value for name, value in run.facts.items() if name.startswith("args.")]
@@ -148,12 +173,16 @@ def _prints_all(run: Run) -> bool:
 
 
 def _arguments(good: Run, bad: Run) -> list[dict[str, Any]] | None:
+    family = "args"
     names = _comparable_arguments(good, bad)
+    if not names:
+        family = "launch_args"
+        names = _arguments_of_launch_files(good, bad)
     if not names:
         return None
     items = []
     for name in sorted(names):
-        fact = f"args.{name}"
+        fact = f"{family}.{name}"
         left, right = good.facts.get(fact), bad.facts.get(fact)
         if left == right:
             continue
@@ -169,11 +198,17 @@ def _arguments(good: Run, bad: Run) -> list[dict[str, Any]] | None:
                 "_evidence": [
                     (run, line._replace(focus=name))
                     for run in (bad, good)
-                    for line in run.life.evidence["args"]
+                    for line in _lines_of_argument(run, fact)
                 ],
             }
         )
     return items
+
+
+def _lines_of_argument(run: Run, fact: str) -> list[Evidence]:
+    """The lines that give an argument; where none does, those that would."""
+    whole = "args" if fact.startswith("args.") else "launch_file"
+    return run.life.evidence.get(fact) or run.life.evidence.get(whole, [])
 
 
 # Source files
@@ -190,6 +225,16 @@ def _moved_messages(good: Run, bad: Run) -> list[tuple[str, str, str]]:
         if left != right and left.rpartition(":")[0] == right.rpartition(":")[0]:
             moved.append((template, left, right))
     return moved
+
+
+def drifted_files(good: Run, bad: Run) -> dict[str, Proof]:
+    """Files that print the same message from another line, with the lines that show it.
+
+    Only of one version of the engine: another one has other lines.
+    """
+    if good.facts.get("engine.version") != bad.facts.get("engine.version"):
+        return {}
+    return {item["file"]: item["_evidence"] for item in _source_files(good, bad)}
 
 
 def _source_files(good: Run, bad: Run) -> list[dict[str, Any]]:
@@ -236,6 +281,17 @@ def _path(file: str, *runs: Run) -> str | None:
 def _implicated(run: Run) -> set[str]:
     """Source files that print a fallback, a missing operator or NaN, or raise an exception."""
     return _files_of(run, "kernels.fallback", "ops_missing", "exceptions", "oom")
+
+
+def files_by_what_they_print(run: Run) -> Iterable[tuple[str, str, list[Evidence]]]:
+    """What is wrong, the source file that it is printed from, and the lines that say so."""
+    for kind, name in (("fallback", "kernels.fallback"), ("operator", "ops_missing"),
+                       ("exception", "exceptions")):  # fmt: skip
+        for entry in run.facts.get(name) or ():
+            if entry.get("where"):
+                yield kind, entry["where"].partition(":")[0], entry.evidence
+    if where := (run.facts.get("nan") or {}).get("where"):
+        yield "nan", where.partition(":")[0], run.life.evidence.get("nan", [])
 
 
 def _files_of(run: Run, *lists: str) -> set[str]:

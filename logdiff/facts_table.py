@@ -8,7 +8,10 @@ from __future__ import annotations
 
 FACTS: dict[str, str] = {
     "backends": "Implementation chosen for attention, moe, gdn, quantisation, all_reduce.",
+    "base_image": "The image that the Dockerfile begins with.",
     "chunked_prefill": "Whether long prompts are processed in chunks.",
+    "contradictions": "Comments and texts of a patch script that say the opposite of what it does.",
+    "deployments": "Files that the patch scripts and the Dockerfile put into the image.",
     "eager_mode": "Whether CUDA graphs are off and kernels are launched one by one.",
     "ended": "Time of the last line.",
     "engine.name": "Name of the inference engine, such as vllm.",
@@ -21,12 +24,14 @@ FACTS: dict[str, str] = {
     "kernels": "Operators that a vendor library announced as loaded or used, one entry each.",
     "kernels.fallback": "Operators that fell back to a slower implementation, one entry each.",
     "kv": "The key-value cache: blocks, block size, capacity and required tokens, GiB available.",
+    "launch_file": "The launch file: its path, its kind and the service that is meant.",
     "libraries_missing": "Shared libraries that are not found, who asks for them and why.",
     "modules_missing": "Python modules, or names in them, that could not be imported.",
     "multimodal": "What was said about the vision and audio parts of the model.",
     "nan": "Values that are not a number: occurrences, layers, modules, fractions, workers.",
     "oom": "Running out of device memory, one entry for each device.",
     "ops_missing": "Operators that a library lacks.",
+    "package_changes": "Packages that patch scripts and the Dockerfile install or take away.",
     "prefix_cache_disabled": "Whether the engine turned prefix caching off.",
     "reached": "Last stage that the run came to.",
     "serving_seconds": "Seconds between the first and the last sign of serving.",
@@ -46,15 +51,22 @@ FACTS: dict[str, str] = {
 }
 """Meaning of each fact by its name; names may hold dots."""
 
-FAMILIES: tuple[str, ...] = ("args", "engine_config")
-"""Facts that exist for any identifier after the dot, such as ``args.max_model_len``."""
+FAMILIES: tuple[str, ...] = ("args", "engine_config", "launch_args", "launch_env")
+"""Facts that exist for any identifier after the dot, such as ``args.max_model_len``. What is
+printed is ``args`` and ``engine_config``; what the launch file gives is ``launch_…``."""
 
 CHANGES: dict[str, str] = {
     "arguments": "Launch arguments that are not the same in both runs, one item each.",
+    "environment": "Environment variables that the two launch files do not set alike.",
     "kernels": "Operators that good loaded or used and bad did not, one item each.",
+    "launch_invalid": "Arguments of the launch file that cannot go together.",
+    "launch_mismatches": "Arguments that the launch file gives otherwise than the log shows them.",
     "new_files": "Source files that print a message in bad and none in good.",
+    "replaced": "Scripts that put files over the image's own which the logs speak against.",
     "source_files": "Source files that print the same message from another line, one item each.",
     "stages": "Stages that good came to and bad did not.",
+    "swallowed": "Scripts that hide the failure of a deployment, one item each.",
+    "vendor_packages": "Packages of the image's own build that a script replaces, one item each.",
     "weights": "What differs in the size of the loaded weights.",
 }
 """Meaning of each key of ``changes``, which is what a comparison found."""

@@ -6,6 +6,7 @@ These are the inner types; they may change freely. What leaves the program is sh
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Literal, get_args
 
 from logdiff.tuples import NamedTuple
@@ -60,6 +61,8 @@ class Evidence(NamedTuple):
     workers: tuple[str, ...]
     focus: str = ""
     """What matters in the line: a line that is too long to quote is cut round it."""
+    path: str = ""
+    """The submission file that the line stands in; empty for a line of the log."""
 
 
 class Entry(dict[str, Any]):
@@ -134,6 +137,12 @@ class Life:
             return []
         return self.evidence.get(fact) or self.evidence.get(fact.partition(".")[0], [])
 
+    def copied(self) -> Life:
+        """The same start, to whose facts others can be added."""
+        twin = copy(self)
+        twin.facts, twin.evidence = dict(self.facts), dict(self.evidence)
+        return twin
+
     @property
     def ended_badly(self) -> bool:
         """Whether the server died in this life."""
@@ -201,9 +210,9 @@ class Log:
 
 
 class Run:
-    """All evidence of one submission: here one section of one log."""
+    """All evidence of one submission: one section of one log, and the files that made it."""
 
-    __slots__ = ("label", "life", "log", "role", "section", "source")
+    __slots__ = ("label", "life", "log", "role", "section", "source", "submission")
 
     def __init__(self, role: str, label: str, log: Log, section: Section, life: Life, source: Any):
         self.role = role
@@ -215,6 +224,8 @@ class Run:
         """The life that is judged."""
         self.source = source
         """The open :class:`logdiff.read.Source`, from which evidence is quoted."""
+        self.submission: Any = None
+        """The :class:`logdiff.submission.files.Submission`, where files of it are at hand."""
 
     @property
     def facts(self) -> dict[str, Any]:

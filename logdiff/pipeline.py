@@ -11,12 +11,14 @@ from logdiff.read import LINE_LIMIT, Source, open_source, parse_address
 from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from logdiff.engine.ruleset import RuleSet, Signal
     from logdiff.extract.scan import Scanned, ScannedSection, Scanner
     from logdiff.model import Life, Report
+    from logdiff.read import Address
+    from logdiff.submission.files import Named, Submission
 
     Progress = Callable[[str, int, int | None], None]
     """Takes a name, the bytes that were read, and how many there are where that is known."""
@@ -78,16 +80,24 @@ class Reader:
             self._read[path] = self._read_log(path)
         return self._read[path]
 
-    def run(self, text: str, role: str) -> Run:
+    def run(self, text: str, role: str, named: Named | None = None) -> Run:
         """The run that an argument of the command line means.
 
         Args:
-            text: a path, ``-``, or ``file#N``.
+            text: a path, ``-``, ``file#N``, or a directory with a log and submission files.
             role: ``good`` or ``bad``.
+            named: submission files of the run that are named besides.
 
         Raises:
-            UsageError: no such file or section, or the file holds several runs and none is named.
+            UsageError: no such file or section, the file holds several runs and none is named, or a
+                file that is named cannot be read.
         """
+        path, submission = self._evidence(text, named)
+        run = self._run(path, role) if path else _without_log(text, role)
+        _join(run, submission, named)
+        return run
+
+    def _run(self, text: str, role: str) -> Run:
         read = self.log(text)
         log = read.log
         number = parse_address(text).section
@@ -105,11 +115,29 @@ class Reader:
         life = judged_life(section, role)
         return Run(role, _label(log, section), log, section, life, read.source_of(section))
 
-    def runs(self, text: str) -> list[Run]:
+    def runs(self, text: str, named: Named | None = None) -> list[Run]:
         """Every start of a server in every section that an argument means, each as a bad run.
 
         Of services that share a file, those that are no server and came to no harm are left out.
+        Submission files go with the start that is judged where there is only one run.
         """
+        path, submission = self._evidence(text, named)
+        if path is None:
+            run = _without_log(text, "bad")
+            _join(run, submission, named)
+            return [run]
+        runs = self._starts(path)
+        if submission and len({run.section.number for run in runs}) == 1:
+            judged = judged_life(runs[0].section, "bad")
+            _join(next((r for r in runs if r.life is judged), runs[-1]), submission, named)
+        elif submission:
+            raise UsageError(
+                f"{path}: holds {len(runs)} runs; say of which one the submission files are",
+                f"Name a section of it: '{path}#1'.",
+            )
+        return runs
+
+    def _starts(self, text: str) -> list[Run]:
         read = self.log(text)
         log = read.log
         number = parse_address(text).section
@@ -121,6 +149,41 @@ class Reader:
             for section in sections
             for life in section.lives
         ]
+
+    def _evidence(self, text: str, named: Named | None) -> tuple[str | None, Submission | None]:
+        """The log that an argument means, if there is one, and the submission files with it."""
+        address = parse_address(text)
+        path: str | None = text
+        found = None
+        if os.path.isdir(address.path):
+            from logdiff.submission.files import list_directory, read_found
+
+            listing = list_directory(address.path)
+            found = read_found(listing.submission)
+            path = self._log_among(listing.logs, address)
+            if path is None and not found:
+                raise UsageError(f"{address.path}: holds no log and no submission file")
+        if named:
+            from logdiff.submission.files import Submission, add_named, read_named
+
+            found = add_named(found or Submission(), read_named(named))
+        return path, found
+
+    def _log_among(self, paths: list[str], address: Address) -> str | None:
+        """The server's log among the files of a run's directory."""
+        read = [path for path in paths if self.log(path).log.sections]
+        servers = [path for path in read if _has_server(self.log(path).log)]
+        found = servers or read
+        if len(found) > 1:
+            raise UsageError(
+                f"{address.path}: holds {len(found)} logs; say which one is meant:\n"
+                + "\n".join(f"  {path}" for path in found),
+                "The submission files are then named with --launch, --patch and --dockerfile.",
+            )
+        if not found:
+            return paths[0] if paths else None
+        number = f"#{address.section}" if address.section else ""
+        return found[0] + number
 
     def _read_log(self, path: str) -> ReadLog:
         shown = _STDIN if path == "-" else path
@@ -144,6 +207,32 @@ class Reader:
             owners += [source] * len(sections)
             log.errors += _read_errors(shown, source, scanned)
         return ReadLog(log, tuple(owners), size)
+
+
+def _has_server(log: Log) -> bool:
+    return any(section.kind == "serve" for section in log.sections)
+
+
+def _without_log(text: str, role: str) -> Run:
+    """A run of which only the submission files are at hand."""
+    path = parse_address(text).path
+    return _unread(text, role, Log(path, os.path.basename(path.rstrip(os.sep))))
+
+
+def _join(run: Run, submission: Submission | None, named: Named | None) -> None:
+    """Add what the submission files of a run say to its facts."""
+    if not submission:
+        return
+    from logdiff.facts.submission import set_submission
+    from logdiff.submission.files import choose_launch
+
+    logged = {n.removeprefix("args."): v for n, v in run.facts.items() if n.startswith("args.")}
+    choose_launch(submission, named.service if named else None, logged)
+    # The same start of a server may be both runs, of which one has these files.
+    run.life = run.life.copied()
+    set_submission(run.life, submission)
+    run.submission = submission
+    run.log.errors += [ReadError(path, None, why) for path, why in submission.unread]
 
 
 def _unwrapped(source: Source, progress: Callable[[int, int | None], None] | None) -> list[Source]:
@@ -207,22 +296,44 @@ def diagnose_runs(runs: list[Run]) -> Report:
     return joined([evaluate(rules, None, run) for run in runs])
 
 
-def judge_texts(rules: RuleSet, good: str | None, bad: str) -> Report:
-    """Judge logs that are given as text by a set of rules; the examples of rules are such."""
+def judge_texts(
+    rules: RuleSet,
+    good: str | None,
+    bad: str,
+    good_files: Mapping[str, str] | None = None,
+    bad_files: Mapping[str, str] | None = None,
+) -> Report:
+    """Judge logs that are given as text by a set of rules; the examples of rules are such.
+
+    Submission files are given by their kinds: ``launch``, ``patch``, ``dockerfile``.
+    """
     from logdiff.engine.evaluate import evaluate
     from logdiff.envelopes import unwrappers
     from logdiff.extract.scan import Scanner
 
-    def run(role: str, text: str) -> Run:
+    def run(role: str, text: str, files: Mapping[str, str] | None) -> Run:
         from io import BytesIO
 
         source = Source(role, BytesIO(text.encode()))
         log = Log(role, role)
         log.sections = _sections(Scanner(rules.signals, unwrappers()).scan(source), source, 1)
         section = log.sections[0]
-        return Run(role, role, log, section, judged_life(section, role), source)
+        judged = Run(role, role, log, section, judged_life(section, role), source)
+        _join(judged, _submission_of_texts(files) if files else None, None)
+        return judged
 
-    return evaluate(rules.rules, run("good", good) if good else None, run("bad", bad))
+    return evaluate(
+        rules.rules, run("good", good, good_files) if good else None, run("bad", bad, bad_files)
+    )
+
+
+def _submission_of_texts(texts: Mapping[str, str]) -> Submission:
+    from logdiff.submission.files import read_files
+    from logdiff.submission.model import TextFile
+
+    files = {kind: TextFile(kind, text.encode()) for kind, text in texts.items()}
+    patches = [files["patch"]] if "patch" in files else []
+    return read_files(files.get("launch"), patches, files.get("dockerfile"))
 
 
 def match_line(signal: Signal, line: str) -> dict[str, object] | None:

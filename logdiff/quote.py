@@ -17,11 +17,12 @@ LONGEST_QUOTE = 4096
 
 def quote(run: Run, evidence: Evidence) -> Place:
     """The line of evidence as a report shows it."""
-    line = run.source.line_at(evidence.mark)
+    source = run.submission.files[evidence.path] if evidence.path else run.source
+    line = source.line_at(evidence.mark)
     text = redact(strip_escapes(line).decode("utf-8", "replace").replace("\r", " "))
     return Place(
         run.role,
-        run.log.path,
+        evidence.path or run.log.path,
         evidence.mark.line,
         evidence.count,
         evidence.workers,

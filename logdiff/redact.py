@@ -233,6 +233,33 @@ def is_secret_name(name: str) -> bool:
     return match is not None and not _is_text_token(match)
 
 
+def harmless(name: str, value: object) -> object:
+    """The value of an argument or a variable without its secrets; equal secrets stay equal."""
+    if value is None or isinstance(value, bool) or value == "":
+        return value
+    if isinstance(value, (list, tuple)):
+        # A word that names a secret is followed by it: ['--api-key', …], ('Authorization', …).
+        names = [name, *(_name_of_next(name, item) for item in value)]
+        return [harmless(before, item) for before, item in zip(names, value, strict=False)]
+    if isinstance(value, dict):
+        secret = is_secret_name(name)
+        # Kubernetes' form: {'name': 'HF_TOKEN', 'value': …}.
+        named = _name_of_next(name, value.get("name"))
+        return {
+            redact(key): harmless(name if secret else named if key == "value" else key, item)
+            for key, item in value.items()
+        }
+    if is_secret_name(name):
+        return fingerprint(str(value))
+    if isinstance(value, str) and (clean := redact(value)) != value:
+        return f"{clean} ({fingerprint(value)})"
+    return value
+
+
+def _name_of_next(name: str, word: object) -> str:
+    return word if isinstance(word, str) and is_secret_name(word) else name
+
+
 def _redact_named(text: str) -> str:
     """Replace the values of all names that mean a secret."""
     pieces: list[str] = []

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from logdiff.extract.observations import Observations
-from logdiff.facts import derive, engine
-from logdiff.redact import fingerprint
+from logdiff.facts import derive
+from logdiff.redact import fingerprint, harmless
 from tests.reasoning import HEAD, facts_of, holds_at_least, run_of, text
 
 LOADED = "INFO 05-02 10:01:00 model_runner.py:1067] Loading model weights took 11.4210 GB"
@@ -402,6 +402,6 @@ def test_numbers_that_are_none_do_no_harm(line: str) -> None:
     ],
 )
 def test_a_secret_inside_a_structured_argument_is_masked(value: object) -> None:
-    shown = str(engine._harmless("env", value))
+    shown = str(harmless("env", value))
     assert "plainsecret" not in shown
     assert "***" in shown

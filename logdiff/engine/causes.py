@@ -46,7 +46,11 @@ def _may_explain(cause: Finding, finding: Finding) -> bool:
 
 def _own_lines(finding: Finding) -> set[int]:
     """Lines of the run that a finding is about which prove it."""
-    return {evidence.mark.line for run, evidence in finding.evidence if run.role == finding.run}
+    return {
+        evidence.mark.line
+        for run, evidence in finding.evidence
+        if run.role == finding.run and not evidence.path
+    }
 
 
 def in_order(findings: list[Finding]) -> list[Finding]:

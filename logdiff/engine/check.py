@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 MatchLine = Callable[[Signal, str], dict[str, Any] | None]
 """Matches a full line against one signal; returns the values of its fields, or None."""
 
-RunExample = Callable[[RuleSet, str | None, str], Report]
-"""Judges the text of a bad log, with that of a good one if given, by the given rules."""
+_Files = dict[str, str]
+RunExample = Callable[[RuleSet, str | None, str, _Files, _Files], Report]
+"""Judges the text of a bad log by the given rules, with that of a good one if given, and with the
+submission files of good and of bad, by their kinds."""
 
 
 def check(
@@ -128,12 +130,19 @@ def _rule_problems(
     for index, example in enumerate(model.examples):
         path: Path = ("examples", index)
         try:
-            report = run_example(rules, example.good, example.bad)
+            report = run_example(
+                rules, example.good, example.bad, _files(example.good_files),
+                _files(example.bad_files),
+            )  # fmt: skip
         except LogdiffError as error:
             yield source.problem(path, f"example {example.name!r}: {error.message}")
             continue
         for place, message in _mismatches(model.id, example, report):
             yield source.problem((*path, *place), f"example {example.name!r}: {message}")
+
+
+def _files(given: schema.ExampleFiles | None) -> _Files:
+    return given.model_dump(exclude_none=True) if given else {}
 
 
 def _mismatches(

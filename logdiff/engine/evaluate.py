@@ -75,6 +75,10 @@ class _Evaluation:
         self.bad = bad
         self.report = Report(good, bad)
         self.changes = compare.changes(good, bad) if good else {}
+        if bad.submission:
+            from logdiff import joins
+
+            self.changes |= joins.changes(good, bad)
         self.fixes: dict[tuple[str, str], Fix] = {}
         self.asked_by: dict[tuple[str, str], list[str]] = {}
         """Rules that ask for a fix; each adds its reason once."""
@@ -109,14 +113,19 @@ class _Evaluation:
                 self._apply_to(rule, self.good if rule.about == "good" else self.bad)
             return
         self._apply_to(rule, self.bad)
-        if self.good:
+        # Submission files are asked what is wrong in bad; those of good only show the difference.
+        if self.good and "submission" not in rule.needs:
             self._apply_to(rule, self.good)
 
     def _apply_to(self, rule: Rule, run: Run) -> None:
+        if "submission" in rule.needs and not run.submission:
+            self._not_judged(rule, run, "no launch file, patch script or Dockerfile is at hand")
+            return
         missing = [
             need
             for need in rule.needs
-            if need not in ("good", "bad") and need not in run.facts.get("stage.entered", ())
+            if need not in ("good", "bad", "submission")
+            and need not in run.facts.get("stage.entered", ())
         ]
         if missing:
             self._not_judged(rule, run, f"the log does not reach the stage '{missing[0]}'")
@@ -178,7 +187,7 @@ class _Evaluation:
             words = context.evaluate(wording.topics)
             finding.topics = frozenset(words) if is_known(words) else frozenset()
         if not rule.unordered:
-            lines = (e.mark.line for of, e in finding.evidence if of is run)
+            lines = (e.mark.line for of, e in finding.evidence if of is run and not e.path)
             finding.first_line = min(lines, default=0)
         self.contexts[id(finding)] = context
         return finding

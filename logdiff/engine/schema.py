@@ -17,7 +17,7 @@ Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 
 Version = Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
 FieldType = Literal["text", "int", "float", "count"]
-Need = Literal[Role, Stage]
+Need = Literal[Role, "submission", Stage]
 
 
 def _require_scalar(value: Any) -> Any:
@@ -183,12 +183,26 @@ class ExpectedFinding(_Model):
     fixes: list[ExpectedFix] | None = Field(None, description="Fixes that it must propose.")
 
 
+class ExampleFiles(_Model):
+    """Files that made the run of an example."""
+
+    launch: str | None = Field(None, description="Its launch file.")
+    patch: str | None = Field(None, description="Its patch script.")
+    dockerfile: str | None = Field(None, description="Its Dockerfile.")
+
+
 class RuleExample(_Model):
     """Logs, and what the rule must find in them."""
 
     name: str = Field(min_length=1, description="What the example shows.")
     good: str | None = Field(None, description="Log of the known-good run, if there is one.")
     bad: str = Field(min_length=1, description="Log of the run that is judged.")
+    good_files: ExampleFiles | None = Field(
+        None, description="Submission files of the known-good run."
+    )
+    bad_files: ExampleFiles | None = Field(
+        None, description="Submission files of the run that is judged."
+    )
     finds: Annotated[
         Annotated[Literal["none"], Tag("text")]
         | Annotated[list[ExpectedFinding], Field(min_length=1), Tag("list")],
@@ -251,6 +265,6 @@ def keys() -> set[str]:
     """Return every key that rule and signal files may hold."""
     models: tuple[type[_Model], ...] = (
         SignalFile, SignalModel, SignalExample, Pattern, FieldShape,
-        RuleFile, FixModel, RuleExample, ExpectedFinding, ExpectedFix,
+        RuleFile, FixModel, RuleExample, ExampleFiles, ExpectedFinding, ExpectedFix,
     )  # fmt: skip
     return {field.alias or name for m in models for name, field in m.model_fields.items()}

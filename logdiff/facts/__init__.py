@@ -48,18 +48,18 @@ def derive(observations: Observations, number: int) -> Life:
     facts = context.life.facts
     for name, value in facts.items():
         if name.partition(".")[0] not in _CLEAN:
-            facts[name] = _redacted(value)
+            facts[name] = without_secrets(value)
     return context.life
 
 
-def _redacted(value: Any) -> Any:
+def without_secrets(value: Any) -> Any:
     """A fact without secrets; entries stay the objects that they are."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, list):
-        value[:] = map(_redacted, value)
+        value[:] = map(without_secrets, value)
     elif isinstance(value, dict):
-        clean = {redact(key): _redacted(item) for key, item in value.items()}
+        clean = {redact(key): without_secrets(item) for key, item in value.items()}
         value.clear()
         value.update(clean)
     return value

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from logdiff.model import DRIVER, Evidence, Mark
 from logdiff.records import worker_name
-from logdiff.redact import fingerprint, is_secret_name, redact
+from logdiff.redact import harmless
 
 if TYPE_CHECKING:
     from logdiff.extract.observations import Event
@@ -97,7 +97,7 @@ def _set_arguments(context: Context) -> None:
 
 def _set_family(context: Context, family: str, values: dict[str, object], event: Event) -> None:
     for name, value in values.items():
-        context.set(f"{family}.{name}", _harmless(name, value))
+        context.set(f"{family}.{name}", harmless(name, value))
     context.life.evidence[family] = [Evidence(event.mark, 1, context.names([event.worker]))]
 
 
@@ -122,30 +122,3 @@ def _set_sources(context: Context) -> None:
             }
     context.set("source_lines", lines or None)
     context.set("source_paths", context.seen.tracebacks.paths or None)
-
-
-def _harmless(name: str, value: object) -> object:
-    """An argument without its secrets; equal secrets stay equal."""
-    if value is None or isinstance(value, bool) or value == "":
-        return value
-    if isinstance(value, (list, tuple)):
-        # A word that names a secret is followed by it: ['--api-key', …], ('Authorization', …).
-        names = [name, *(_name_of_next(name, item) for item in value)]
-        return [_harmless(before, item) for before, item in zip(names, value, strict=False)]
-    if isinstance(value, dict):
-        secret = is_secret_name(name)
-        # Kubernetes' form: {'name': 'HF_TOKEN', 'value': …}.
-        named = _name_of_next(name, value.get("name"))
-        return {
-            redact(key): _harmless(name if secret else named if key == "value" else key, item)
-            for key, item in value.items()
-        }
-    if is_secret_name(name):
-        return fingerprint(str(value))
-    if isinstance(value, str) and (clean := redact(value)) != value:
-        return f"{clean} ({fingerprint(value)})"
-    return value
-
-
-def _name_of_next(name: str, word: object) -> str:
-    return word if isinstance(word, str) and is_secret_name(word) else name

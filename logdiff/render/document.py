@@ -95,7 +95,7 @@ class _Quoter:
 
     def __init__(self, quote: Callable[[Run, Evidence], Place]) -> None:
         self._quote = quote
-        self._places: dict[tuple[int, int], Place] = {}
+        self._places: dict[tuple[int, str, int], Place] = {}
         self._plain: dict[tuple[int, Evidence], dict[str, Any]] = {}
 
     def place(self, run: Run, evidence: Evidence) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class _Quoter:
         return plain
 
     def _read(self, run: Run, evidence: Evidence) -> dict[str, Any]:
-        key = (id(run), evidence.mark.line)
+        key = (id(run), evidence.path, evidence.mark.line)
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = self._quote(run, evidence)

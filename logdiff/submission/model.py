@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from logdiff.decoders import UTF8_MARK
 from logdiff.errors import UsageError
+from logdiff.model import Mark
 from logdiff.tuples import NamedTuple
 
 
@@ -26,6 +27,16 @@ class TextFile:
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self.data = data
+
+    def mark(self, offset: int) -> Mark:
+        """The line of a byte, as evidence names it."""
+        start = self.data.rfind(b"\n", 0, offset) + 1
+        end = self.data.find(b"\n", start)
+        return Mark(self.line(offset), start, (len(self.data) if end < 0 else end) - start)
+
+    def line_at(self, mark: Mark) -> bytes:
+        """The bytes of a line, without its end."""
+        return self.data[mark.offset : mark.offset + mark.length].rstrip(b"\r")
 
     def text(self, span: Span) -> str:
         """What is written in a span."""

@@ -35,7 +35,7 @@ def make_fix() -> Fix:
     return fix
 
 
-def run_example(rules: RuleSet, good: str | None, bad: str) -> Report:
+def run_example(rules: RuleSet, good: str | None, bad: str, *_files: dict[str, str]) -> Report:
     """Find a difference where the logs differ; three where bad is ``many``."""
     if bad == "empty":
         raise InputError("the log is empty")

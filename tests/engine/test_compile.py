@@ -233,7 +233,7 @@ def test_rule_files(make_file: MakeFile) -> None:
 
 
 def test_a_rule_may_need_a_run_or_a_stage() -> None:
-    assert get_args(schema.Need) == ("good", "bad", *STAGES)
+    assert get_args(schema.Need) == ("good", "bad", "submission", *STAGES)
 
 
 @pytest.mark.parametrize("model", [schema.RuleFile, schema.SignalFile])

@@ -105,7 +105,8 @@ def test_examples_come_to_what_they_say(path: str) -> None:
     """The examples of a rule, judged by all rules together."""
     rules = load_builtin()
     for example in document(path)["examples"]:
-        report = judge_texts(rules, example.get("good"), example["bad"])
+        files = example.get("good_files"), example.get("bad_files")
+        report = judge_texts(rules, example.get("good"), example["bad"], *files)
         found = [finding for finding in report.findings if finding.rule == name(path)]
         wanted = [] if example["finds"] == "none" else example["finds"]
         assert len(found) == len(wanted), example["name"]

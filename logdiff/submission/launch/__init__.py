@@ -62,16 +62,25 @@ def read_launch(file: TextFile) -> list[LaunchConfig]:
     Raises:
         SubmissionError: the file is damaged, or starts no inference server that is known.
     """
-    from logdiff.submission.launch import yaml_files
-
-    _refuse_binary(file)
-    found = yaml_files.read(file)
+    found = servers(file)
     if not found:
         raise SubmissionError(
             f"{file.path}: starts no inference server that is known",
             "Read are YAML files: with a 'command', of compose, of Kubernetes, and vLLM's own.",
         )
     return found
+
+
+def servers(file: TextFile) -> list[LaunchConfig]:
+    """The servers that a file starts; none where it is something else.
+
+    Raises:
+        SubmissionError: the file is damaged.
+    """
+    from logdiff.submission.launch import yaml_files
+
+    _refuse_binary(file)
+    return yaml_files.read(file)
 
 
 def _refuse_binary(file: TextFile) -> None:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from logdiff.submission.deployments import Deployment
+    from logdiff.submission.dockerfile import Dockerfile
     from logdiff.submission.launch import LaunchConfig
-    from logdiff.submission.model import Command, Remark, TextFile, Variable
+    from logdiff.submission.model import Remark, Span, TextFile, Variable
     from logdiff.submission.packages import PackageChange
 
 _DOCKERFILE = re.compile(r"(?:Docker|Container)file(?:\..*|-.*|_.*)?|.*\.[Dd]ockerfile")
@@ -47,7 +48,8 @@ class PatchFile(NamedTuple):
     deployments: tuple[Deployment, ...]
     packages: tuple[PackageChange, ...]
     remarks: tuple[Remark, ...]
-    commands: tuple[Command, ...]
+    unread_bytes: int
+    """How much of it was not understood and stepped over."""
 
 
 class Submission:
@@ -266,17 +268,8 @@ def _add_launch(found: Submission, file: TextFile) -> None:
 
 
 def _add_script(found: Submission, file: TextFile) -> None:
-    from logdiff.submission.deployments import deployments
-    from logdiff.submission.packages import package_changes
-    from logdiff.submission.shell.commands import read_script
-
-    script = read_script(file)
-    placed = deployments(file, script.commands)
-    changed = package_changes(file, script.commands)
+    found.patches.append(read_patch(file, "script"))
     found.files[file.path] = file
-    found.patches.append(
-        PatchFile(file, "script", placed, changed, script.remarks, script.commands)
-    )
 
 
 def _add_dockerfile(found: Submission, file: TextFile) -> None:
@@ -284,10 +277,46 @@ def _add_dockerfile(found: Submission, file: TextFile) -> None:
 
     made = read_dockerfile(file)
     found.files[file.path] = file
-    commands = tuple(command for stage in made.image for command in stage.commands)
-    found.patches.append(
-        PatchFile(file, "dockerfile", made.deployments, made.packages, made.remarks, commands)
-    )
+    found.patches.append(_of_dockerfile(file, made))
     found.base_image = (made.base, file, made.image[0].base_span.start)
     found.environment = [(variable, file) for variable in made.environment]
     found.launches += servers(file)
+
+
+def read_patch(file: TextFile, kind: str) -> PatchFile:
+    """What a file puts into the image.
+
+    Args:
+        file: the file.
+        kind: ``script`` or ``dockerfile``.
+
+    Raises:
+        SubmissionError: it is damaged.
+    """
+    if kind == "dockerfile":
+        from logdiff.submission.dockerfile import read_dockerfile
+
+        return _of_dockerfile(file, read_dockerfile(file))
+    from logdiff.submission.deployments import deployments
+    from logdiff.submission.packages import package_changes
+    from logdiff.submission.shell.commands import read_script
+
+    script = read_script(file)
+    return PatchFile(
+        file,
+        kind,
+        deployments(file, script.commands),
+        package_changes(file, script.commands),
+        script.remarks,
+        _length(script.unread),
+    )
+
+
+def _of_dockerfile(file: TextFile, made: Dockerfile) -> PatchFile:
+    return PatchFile(
+        file, "dockerfile", made.deployments, made.packages, made.remarks, _length(made.unread)
+    )
+
+
+def _length(spans: Iterable[Span]) -> int:
+    return sum(span.end - span.start for span in spans)

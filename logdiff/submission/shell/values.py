@@ -432,7 +432,8 @@ class Expander:
             return as_written
         target, *operation = children
         if prefix:
-            return as_written if operation else self._prefixed(prefix, target) or as_written
+            found = None if operation else self._prefixed(prefix, target)
+            return as_written if found is None else found
         values = self._target(target)
         if not operation:
             return [hole(self.written(target))] if values is None else values

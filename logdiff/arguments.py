@@ -95,6 +95,20 @@ def is_typed(name: str, *values: object) -> bool:
     return name not in _NOT_TYPED and not any(" at 0x" in text for text in texts)
 
 
+def plain(written: str | bool) -> str | bool | float:
+    """A value of a launch file as the number that it is, so that it compares with the log's."""
+    if isinstance(written, bool):
+        return written
+    for kind in (int, float):
+        try:
+            number = kind(written)
+        except ValueError:
+            continue
+        # What is written otherwise than a program prints it ("1_000", "nan") stays a text.
+        return number if written.strip("0123456789.-+e") == "" else written
+    return written
+
+
 def is_comparable(written: object, logged: object) -> bool:
     """Whether a value of a launch file and one that a server printed can be compared.
 

@@ -52,6 +52,7 @@ class Reader:
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress
         self._read: dict[str, ReadLog] = {}
+        self._files: list[str] = []
         self._scanner: Scanner | None = None
 
     def __enter__(self) -> Self:
@@ -64,8 +65,8 @@ class Reader:
 
     @property
     def paths(self) -> list[str]:
-        """The paths that were read, as the user gave them."""
-        return list(self._read)
+        """The paths that were read, as the user gave them or as they were found."""
+        return [*self._read, *self._files]
 
     def log(self, text: str) -> ReadLog:
         """The log that an argument of the command line means.
@@ -95,6 +96,7 @@ class Reader:
         path, submission = self._evidence(text, named)
         run = self._run(path, role) if path else _without_log(text, role)
         _join(run, submission, named)
+        self._files += submission.files if submission else ()
         return run
 
     def _run(self, text: str, role: str) -> Run:
@@ -122,6 +124,7 @@ class Reader:
         Submission files go with the start that is judged where there is only one run.
         """
         path, submission = self._evidence(text, named)
+        self._files += submission.files if submission else ()
         if path is None:
             run = _without_log(text, "bad")
             _join(run, submission, named)
@@ -284,7 +287,16 @@ def compare_runs(good: Run, bad: Run) -> Report:
     from logdiff.engine.evaluate import evaluate
     from logdiff.engine.ruleset import load_builtin
 
-    return evaluate(load_builtin().rules, good, bad)
+    return _annotated(evaluate(load_builtin().rules, good, bad))
+
+
+def _annotated(report: Report) -> Report:
+    """The report with the edits that its fixes come to, where the files are at hand."""
+    if report.bad.submission:
+        from logdiff.fixes.plan import annotate
+
+        annotate(report)
+    return report
 
 
 def diagnose_runs(runs: list[Run]) -> Report:
@@ -293,7 +305,7 @@ def diagnose_runs(runs: list[Run]) -> Report:
     from logdiff.engine.ruleset import load_builtin
 
     rules = load_builtin().rules
-    return joined([evaluate(rules, None, run) for run in runs])
+    return joined([_annotated(evaluate(rules, None, run)) for run in runs])
 
 
 def judge_texts(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from logdiff.model import Report
     from logdiff.render import Options
+    from logdiff.submission.files import Named
 
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
 _DEFAULT_WIDTH = 80
@@ -77,6 +78,73 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         decorated = option(decorated)
     return decorated
+
+
+def submission_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--launch``, ``--patch``, ``--dockerfile``, ``--service``: files that made BAD.
+
+    A command takes them as one ``files``, None where none is named.
+    """
+
+    @functools.wraps(command)
+    def with_files(
+        launch: str | None,
+        patch: tuple[str, ...],
+        dockerfile: str | None,
+        service: str | None,
+        **others: Any,
+    ) -> Any:
+        return command(files=named_files(launch, patch, dockerfile, service), **others)
+
+    decorated: Callable[..., Any] = with_files
+    for name, kind, text in (
+        ("--service", "NAME", "Which server of the launch file is meant."),
+        ("--dockerfile", "FILE", "Dockerfile of BAD."),
+        ("--patch", "FILE", "Script that puts files into the image of BAD; may be repeated."),
+        ("--launch", "FILE", "Launch file of BAD."),
+    ):
+        decorated = click.option(
+            name, cls=Option, metavar=kind, multiple=name == "--patch", help=text
+        )(decorated)
+    return decorated
+
+
+def good_submission_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for GOOD; a command takes them as ``good_files``."""
+
+    @functools.wraps(command)
+    def with_files(
+        good_launch: str | None,
+        good_patch: tuple[str, ...],
+        good_dockerfile: str | None,
+        **others: Any,
+    ) -> Any:
+        return command(good_files=named_files(good_launch, good_patch, good_dockerfile), **others)
+
+    decorated: Callable[..., Any] = with_files
+    for name in ("--good-dockerfile", "--good-patch", "--good-launch"):
+        decorated = click.option(
+            name,
+            cls=Option,
+            metavar="FILE",
+            multiple=name == "--good-patch",
+            help=f"The same as {name.replace('good-', '')}, of GOOD.",
+        )(decorated)
+    return decorated
+
+
+def named_files(
+    launch: str | None,
+    patches: tuple[str, ...],
+    dockerfile: str | None,
+    service: str | None = None,
+) -> Named | None:
+    """Submission files that the user named, if there are any."""
+    if not (launch or patches or dockerfile or service):
+        return None
+    from logdiff.submission.files import Named
+
+    return Named(launch, patches, dockerfile, service)
 
 
 def fail_on_option(command: Callable[..., Any]) -> Callable[..., Any]:

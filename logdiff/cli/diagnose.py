@@ -14,10 +14,12 @@ from logdiff.cli._options import (
     output_options,
     progress,
     report_status,
+    submission_options,
 )
 
 if TYPE_CHECKING:
     from logdiff.render import Options
+    from logdiff.submission.files import Named
 
 _EPILOG = """\b
 Examples:
@@ -35,14 +37,16 @@ _WORST_LAST = (0, 3, 1)
 
 @click.command(cls=Command, epilog=_EPILOG)
 @click.argument("run")
+@submission_options
 @output_options
 @fail_on_option
-def command(run: str, output: Output, fail_on: str) -> int:
+def command(run: str, output: Output, fail_on: str, files: Named | None) -> int:
     """Say what is wrong in RUN, without a known-good run to compare it with.
 
-    RUN is a log file, FILE#N for section N of a file that holds several runs, or - for standard
-    input. Every section and every start of the server is judged; each section is a report of its
-    own, except in JSON, which is one document.
+    RUN is a log file, FILE#N for section N of a file that holds several runs, a directory with a
+    log and the files that made the run, or - for standard input. Every section and every start of
+    the server is judged; each section is a report of its own, except in JSON, which is one
+    document.
     """
     from itertools import groupby
 
@@ -51,7 +55,7 @@ def command(run: str, output: Output, fail_on: str) -> int:
     from logdiff.render.document import build
 
     with Reader(progress()) as reader:
-        runs = reader.runs(run)
+        runs = reader.runs(run, files)
         sections = groupby(runs, key=lambda run: run.section.number)
         reports = [diagnose_runs(list(starts)) for _, starts in sections]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from logdiff.arguments import plain
 from logdiff.facts import without_secrets
 from logdiff.model import Entry, Evidence
 from logdiff.redact import harmless
@@ -64,20 +65,6 @@ def _set_launch(life: Life, submission: Submission) -> None:
         fact = f"launch_env.{variable.name}"
         life.facts[fact] = harmless(variable.name, variable.value)
         life.evidence[fact] = [_line(file, variable.span.start, variable.name)]
-
-
-def plain(written: str | bool) -> str | bool | float:
-    """A value of a launch file as the number that it is, so that it compares with the log's."""
-    if isinstance(written, bool):
-        return written
-    for kind in (int, float):
-        try:
-            number = kind(written)
-        except ValueError:
-            continue
-        # What is written otherwise than a program prints it ("1_000", "nan") stays a text.
-        return number if written.strip("0123456789.-+e") == "" else written
-    return written
 
 
 def _deployment(patch: PatchFile, found: Deployment) -> Entry:

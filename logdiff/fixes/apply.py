@@ -9,16 +9,18 @@ from contextlib import suppress
 from logdiff.errors import UsageError
 
 
-def write(path: str, old: bytes, new: bytes) -> None:
-    """Replace the content of a file at once.
+def check(path: str, old: bytes) -> tuple[str, int]:
+    """Make sure that a file may be replaced.
 
     Args:
         path: the file; a link is followed where it stays within the file's own directory.
         old: what was read of it, and must still be there.
-        new: what it is to hold.
+
+    Returns:
+        The file that the path leads to, and its mode.
 
     Raises:
-        UsageError: the file has changed, cannot be written, or is a link out of its directory.
+        UsageError: the file has changed, cannot be read, or is a link out of its directory.
     """
     target = os.path.realpath(path)
     folder = os.path.realpath(os.path.dirname(path) or ".")
@@ -29,7 +31,24 @@ def write(path: str, old: bytes, new: bytes) -> None:
         with open(target, "rb") as file:
             if file.read() != old:
                 raise UsageError(f"{path}: has changed since it was read; nothing was written")
-            mode = os.fstat(file.fileno()).st_mode
+            return target, os.fstat(file.fileno()).st_mode
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def write(path: str, old: bytes, new: bytes) -> None:
+    """Replace the content of a file at once.
+
+    Args:
+        path: as in :func:`check`.
+        old: what was read of it, and must still be there.
+        new: what it is to hold.
+
+    Raises:
+        UsageError: as in :func:`check`, or the file cannot be written.
+    """
+    target, mode = check(path, old)
+    try:
         _replace(target, new, mode)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -89,6 +89,29 @@ def set_variable(config: LaunchConfig, name: str, value: str) -> list[Edit]:
     return [Edit(variable.value_span, _like(config, variable.value_span, value))]
 
 
+def remove_variable(config: LaunchConfig, name: str) -> list[Edit]:
+    """Take an environment variable out; nothing where it is not there.
+
+    Raises:
+        EditRefusedError: the file cannot be changed so soundly.
+    """
+    given = [variable for variable in config.environment if variable.name == name]
+    if not given:
+        return []
+    node = config.environment_in
+    if node is None or node.is_alias or node.anchor or node.flow:
+        raise _refused(config, given[0].span, f"take {name} out by hand")
+    if len(given) == len(config.environment):
+        raise _refused(config, given[0].span, f"{name} is the only variable: take it out by hand")
+    return [Edit(_lines_of(config.file.data, variable.span), b"") for variable in given]
+
+
+def _lines_of(data: bytes, span: Span) -> Span:
+    """The whole lines that something stands in."""
+    end = data.find(b"\n", span.end - 1)
+    return Span(data.rfind(b"\n", 0, span.start) + 1, len(data) if end < 0 else end + 1)
+
+
 def _only(config: LaunchConfig, name: str) -> Argument | None:
     given = [argument for argument in config.arguments if argument.name == name]
     if len(given) > 1:

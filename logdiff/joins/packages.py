@@ -54,30 +54,37 @@ def _is_own_build(entry: Entry) -> bool:
 
 def _package_grounds(package: str, bad: Run) -> dict[str, Any]:
     """Why a log speaks against the replacement of a package."""
-    lacking = [name for name in ("ops_missing", "symbols_missing") if bad.facts.get(name)]
-    words = {"ops_missing": "operators", "symbols_missing": "symbols of compiled libraries"}
-    if lacking and package in _COMPILED:
-        said = " and ".join(words[name] for name in lacking)
-        return {"implicated": True, "because": f"The log shows that {said} are missing."}
-    if _missing_module(package, bad):
-        return {"implicated": True, "because": f"The log shows that {package} cannot be imported."}
+    for what, entries in _against(package, bad).items():
+        if entries:
+            return {"implicated": True, "because": f"The log shows that {what}."}
     return {"implicated": False, "because": ""}
 
 
-def _missing_module(package: str, bad: Run) -> list[Entry]:
+def _against(package: str, bad: Run) -> dict[str, list[Entry]]:
+    """What the log says against a package, each with the entries that say so."""
     module = package.replace("-", "_")
-    return [
-        entry
-        for entry in bad.facts.get("modules_missing") or ()
-        if (entry["module"] or "").partition(".")[0] == module
-    ]
+    return {
+        f"{package} cannot be imported": [
+            entry
+            for entry in bad.facts.get("modules_missing") or ()
+            if (entry["module"] or "").partition(".")[0] == module
+        ],
+        f"operators of {package} are missing": [
+            entry for entry in bad.facts.get("ops_missing") or () if entry["package"] == package
+        ],
+        f"compiled libraries ask for what {package} does not have": [
+            entry
+            for entry in bad.facts.get("symbols_missing") or ()
+            if package == "torch" and entry["torch"]
+        ],
+        f"a compiled library of {package} does not fit": [
+            entry for entry in bad.facts.get("symbols_missing") or () if entry["package"] == package
+        ],
+    }
 
 
 def _lines_against_package(package: str, bad: Run) -> Iterator[tuple[Run, Evidence]]:
-    entries = _missing_module(package, bad)
-    if package in _COMPILED:
-        for name in ("ops_missing", "symbols_missing"):
-            entries += bad.facts.get(name) or ()
-    for entry in entries:
-        for line in entry.evidence[:1]:
-            yield bad, line
+    for entries in _against(package, bad).values():
+        for entry in entries:
+            for line in entry.evidence[:1]:
+                yield bad, line

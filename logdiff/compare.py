@@ -29,9 +29,13 @@ UNITS = {
 _SERIES_PARTS = ("count", "min", "max", "median", "kv_usage_percent_max")
 _NOT_COMPARED = frozenset(
     ("http_errors", "source_lines", "source_paths", "started", "ended", "stage.entered",
-     "stage.completed", "exceptions", "truncated")
+     "stage.completed", "exceptions", "truncated", "launch_file", "deployments",
+     "package_changes", "contradictions")
 )  # fmt: skip
 """Facts that differ between any two runs, or that are compared piece by piece."""
+_OF_LAUNCH_FILES = frozenset(("launch_args", "launch_env"))
+_OF_SUBMISSION = frozenset(("base_image",))
+"""Facts of submission files, which only one of the runs may have."""
 _GENERAL_WORDS = frozenset(
     "fused native kernel operator op pure using prefill decode chunked packed paged grouped loaded "
     "the a of in for custom module layer path".split()
@@ -58,6 +62,7 @@ def differences(good: Run, bad: Run) -> list[Difference]:
             if _of_any_start(left) != _of_any_start(right) and not _incomparable(fact, good, bad):
                 found.append(_difference(fact, left, right, name, good, bad))
     found.extend(_source_differences(good, bad))
+    found.extend(_deployment_differences(good, bad))
     return found
 
 
@@ -82,6 +87,10 @@ def _of_any_start(value: Any) -> Any:
 def _incomparable(fact: str, good: Run, bad: Run) -> bool:
     """Whether a difference only shows that one run was asked or says less."""
     family, _, name = fact.partition(".")
+    if family in _OF_LAUNCH_FILES:
+        return not all(run.facts.get("launch_file") for run in (good, bad))
+    if fact in _OF_SUBMISSION:
+        return not all(run.facts.get(fact) is not None for run in (good, bad))
     if family == "engine_config":
         return fact not in good.facts or fact not in bad.facts or not arguments.is_typed(
             name, good.facts[fact], bad.facts[fact])  # fmt: skip
@@ -104,6 +113,41 @@ def _source_differences(good: Run, bad: Run) -> Iterable[Difference]:
         proof: Proof = [(good, good.life.sources[template][left]),
                         (bad, bad.life.sources[template][right])]  # fmt: skip
         yield Difference(f"source_lines.{template}", left, right, None, None, proof)
+
+
+def _deployment_differences(good: Run, bad: Run) -> Iterable[Difference]:
+    """Files and packages that only one of the runs puts into its image, or in another way."""
+    for fact, name in (("deployments", "destination"), ("package_changes", "package")):
+        left, right = (_by_name(run, fact, name) for run in (good, bad))
+        if left is None or right is None:
+            continue
+        for key in sorted({*left, *right}):
+            here, there = left.get(key), right.get(key)
+            if _summed_up(here) != _summed_up(there):
+                proof = [
+                    (run, line)
+                    for run, entry in ((good, here), (bad, there))
+                    for line in (entry.evidence if entry else ())
+                ]
+                yield Difference(
+                    f"{fact}.{key}", _summed_up(here), _summed_up(there), None, None, proof
+                )
+
+
+def _by_name(run: Run, fact: str, name: str) -> dict[str, Any] | None:
+    entries = run.facts.get(fact)
+    if entries is None:
+        return None
+    return {entry[name]: entry for entry in entries if entry[name]}
+
+
+def _summed_up(entry: Any) -> str | None:
+    """How a file or a package is put into the image, in a few words."""
+    if entry is None:
+        return None
+    if "how" in entry:
+        return f"{entry['how']} {entry['source'] or ''}".strip()
+    return f"{entry['action']} {entry['specifier']}".strip()
 
 
 def changes(good: Run, bad: Run) -> dict[str, Any]:

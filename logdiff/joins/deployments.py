@@ -18,7 +18,7 @@ _PLACED = frozenset(("copy", "add", "install", "move", "link", "sync", "write", 
 _SURE = frozenset(("drift", "fallback", "nan", "operator"))
 _REASONS = {
     "drift": "{file} is not the same file in the two images",
-    "fallback": "it takes a slow path",
+    "fallback": "it takes the slow path",
     "nan": "it puts out NaN",
     "operator": "it calls an operator that is missing",
     "exception": "it raises an exception",
@@ -85,6 +85,11 @@ def _of_script(
         "_evidence": [
             *((bad, line) for entry in implicated for line in entry.evidence),
             *(e for name in sorted(names) for proof in grounds[name].values() for e in proof[:2]),
+            *(
+                (bad, e.evidence[0])
+                for e in placed
+                if keys[id(e)] in stop and e["file"] not in names
+            ),
         ],
     }
 

@@ -15,6 +15,7 @@ from logdiff.render._phrases import (
     listing,
     reference,
     says_nothing,
+    shell_word,
 )
 from logdiff.tuples import NamedTuple
 
@@ -270,8 +271,8 @@ def item_words(item: Item, mark: Callable[[str], str] = str) -> str:
 def item_place(item: Item) -> str:
     """Say where the edit is made, if the file is at hand."""
     fix = item.first
-    if not fix["file"]:
-        return ""
+    if not fix["file"] or (fix["kind"], fix["action"]) == ("patch", "remove"):
+        return ""  # that one is called by its place
     one = len(item.fixes) == 1 and fix["line"]
     return f"{fix['file']}:{fix['line']}" if one else str(fix["file"])
 
@@ -330,9 +331,19 @@ def _fix_places(document: Thing, fix: Thing) -> list[Thing]:
     for finding in document["findings"]:
         if fix["id"] in finding["fixes"]:
             places.extend(finding["evidence"])
-    # A finding about several files proves each with other lines.
+    # A finding about several files proves each with other lines; where the edit is made is said
+    # anyway.
+    if fix["kind"] == "config":
+        return places
     name = fix["key"].rsplit("/", 1)[-1]
-    return sorted(places, key=lambda x: fix["kind"] != "config" and name not in x["text"])
+    named = [place for place in places if name in place["text"]]
+    logs = _log_paths(document)
+    return sorted(named or places, key=lambda place: place["path"] not in logs)
+
+
+def _log_paths(document: Thing) -> set[str]:
+    runs = [document[name] for name in ("good", "bad") if document[name]]
+    return {log["path"] for run in runs for log in run["logs"]}
 
 
 def option(fix: Thing) -> str:
@@ -487,6 +498,30 @@ def capture_advised(document: Thing) -> bool:
     log = bad["logs"][-1]
     cut_off = log["truncated"] and log["life"] == log["lives"]
     return bool(cut_off and (bad["reached"] != "serving" or document["coverage"]["not_reached"]))
+
+
+def edit_command(document: Thing) -> str | None:
+    """Give the command that turns the fixes into a patch, where they are edits of files."""
+    good, bad = document["good"], document["bad"]
+    kinds = ("config", "env", "patch")
+    edits = [f for f in document["fixes"] if f["kind"] in kinds and f["safety"] == "safe"]
+    if not (good and edits) or STDIN in (good["label"], bad["label"]):
+        return None
+    files = list(dict.fromkeys(fix["file"] for fix in edits if fix["file"]))
+    options = [f"{_option_for(path, bad)} {shell_word(path)}" for path in files]
+    if not files:
+        wanted = {"--patch" if fix["kind"] == "patch" else "--launch" for fix in edits}
+        options = [f"{name} FILE" for name in sorted(wanted)]
+    runs = [shell_word(run["label"]) for run in (good, bad)]
+    return " ".join(("logdiff fix", *runs, *options))
+
+
+def _option_for(path: str, run: Thing) -> str:
+    launch = run["facts"].get("launch_file")
+    if launch and launch["path"] == path:
+        return "--launch"
+    name = path.rpartition("/")[2].lower()
+    return "--dockerfile" if "dockerfile" in name or "containerfile" in name else "--patch"
 
 
 def to_inspect(document: Thing) -> str | None:

@@ -135,8 +135,13 @@ def role(document: dict[str, Any], run: str) -> str:
 
 
 def reference(document: dict[str, Any], place: dict[str, Any]) -> str:
-    """Cite a line: ``bad:38``."""
-    return f"{role(document, place['run'])}:{place['line']}"
+    """Cite a line of a log: ``bad:38``, or of a submission file: ``patch_ops.sh:12``."""
+    name = role(document, place["run"])
+    run = document[place["run"]]
+    if run and place["path"] not in (log["path"] for log in run["logs"]):
+        of_good = "good " if place["run"] == "good" else ""
+        return f"{of_good}{place['path'].rpartition('/')[2]}:{place['line']}"
+    return f"{name}:{place['line']}"
 
 
 def run_summary(run: dict[str, Any], *, brief: bool = False) -> str:
@@ -253,6 +258,8 @@ def fix_words(fix: dict[str, Any], mark: Callable[[str], str] = str) -> str:
             arrow = _arrow("unset" if old is None else "off", "on")
             return f"add{NO_BREAK}{mark(key)}{NO_BREAK}({arrow})"
         return f"{verb} {mark(key if new in (None, True) else f'{key} {value(new)}')}"
+    if action == "remove" and fix["kind"] == "patch":
+        return f"take {mark(value(old))} out of {mark(key)}"
     if action == "remove":
         return f"remove {mark(key if old in (None, True) else f'{key} {value(old)}')}"
     versions = old is not None and new is not None

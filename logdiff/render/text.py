@@ -303,6 +303,8 @@ def _closing(page: Page, document: dict[str, Any]) -> None:
     commands = []
     if not page.verbose and (more := _more(document)):
         commands.append(("add -v", more))
+    if command := _outline.edit_command(document):
+        commands.append((command, "the fixes as one patch"))
     if _outline.capture_advised(document):
         commands.append((_outline.CAPTURE, "the whole log: this one is cut off"))
     if path := _outline.to_inspect(document):

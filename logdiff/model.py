@@ -282,7 +282,8 @@ class Fix:
         """``unsafe`` = the evidence speaks against doing it blindly."""
         self.diff: str | None = None
         self.confirm_by: str | None = None
-        """The log line that a run with the fix will print."""
+        """The log line that a run with the fix will print; without one, the first line of its
+        findings must be gone."""
 
 
 class Finding:

@@ -70,11 +70,12 @@ def command(
             raise UsageError(f"{bad}: nothing could be judged, so there is nothing to fix")
         if verify:
             return _verify(reader, report, verify, only)
+        signs = _signs(report)
     submission = _submission(bad, bad_run)
     fixes = plan.chosen(report, only)
     made = plan.make(fixes, submission, unsafe=unsafe)
     agrees = _agrees(submission, bad_run, report)
-    _tell(made)
+    _tell(made, signs)
     if not write:
         return _print(made.files, submission)
     if not agrees and not unsafe:
@@ -110,15 +111,23 @@ def _agrees(submission: Submission, run: Run, report: Report) -> bool:
     return not found
 
 
-def _tell(made: Plan) -> None:
+def _signs(report: Report) -> dict[str, str]:
+    """What the next run must show, or no longer show, by the id of the fix."""
+    from logdiff.quote import quote
+    from logdiff.render.document import build
+
+    return {fix["id"]: fix["confirm_by"] for fix in build(report, quote)["fixes"]}
+
+
+def _tell(made: Plan, signs: Mapping[str, str]) -> None:
     from logdiff.fixes.plan import typed
 
     for number, (fix, path, line, left_out) in enumerate(made.steps, 1):
         value = f" → {typed(fix.new)}" if fix.new is not None else ""
         where = left_out or f"{path}:{line}"
         _say(f"{number:2}  {fix.kind} {fix.action} {fix.key}{value}\n    {where}")
-        if fix.confirm_by and not left_out:
-            _say(f"    the next run shows: {fix.confirm_by}")
+        if signs[fix.id] and not left_out:
+            _say(f"    the next run shows: {signs[fix.id]}")
     if not made.steps:
         _say("no fix is known")
 

@@ -228,7 +228,10 @@ def _edit(fix: Fix, files: _Files) -> list[str] | None:
         path = config.file.path
         return _changed(files, {path: apply_edits(files.data[path], _launch_edits(fix, config))})
     if fix.kind == "patch" and fix.action == "stop-deploying":
-        return _without(files, lambda act: _is_deployment_of(act, fix.key))
+        done = _without(files, lambda act: _is_deployment_of(act, fix.key))
+        if done is None and files.submission.patches:
+            raise EditRefusedError(f"no file at hand deploys {fix.key}")
+        return done
     if fix.kind == "package" and fix.action == "restore":
         return _without(files, lambda act: getattr(act, "distribution", None) == fix.key)
     if fix.kind == "patch" and fix.action == "remove":

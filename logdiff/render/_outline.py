@@ -17,6 +17,7 @@ from logdiff.render._phrases import (
     says_nothing,
     shell_word,
 )
+from logdiff.render.document import GONE
 from logdiff.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -338,7 +339,9 @@ def _fix_places(document: Thing, fix: Thing) -> list[Thing]:
     name = fix["key"].rsplit("/", 1)[-1]
     named = [place for place in places if name in place["text"]]
     logs = _log_paths(document)
-    return sorted(named or places, key=lambda place: place["path"] not in logs)
+    if named and not any(place["path"] in logs for place in named):
+        return named  # what the log says of other files proves nothing of this one
+    return sorted(places, key=lambda x: (name not in x["text"], x["path"] not in logs))
 
 
 def _log_paths(document: Thing) -> set[str]:
@@ -354,7 +357,7 @@ def option(fix: Thing) -> str:
 def confirmations(item: Item) -> list[str]:
     """Give the lines that a run with the fixes will print."""
     lines = (fix["confirm_by"] for fix in item.fixes)
-    return list(dict.fromkeys(line for line in lines if line))
+    return list(dict.fromkeys(line for line in lines if line and not line.startswith(GONE)))
 
 
 def expected(document: Thing, item: Item, *, everything: bool) -> list[str]:

@@ -21,6 +21,11 @@ INSPECTION_SCHEMA = "logdiff.inspection/1"
 MOST_PLACES = 20
 """Lines of evidence that one fact, difference or finding keeps."""
 
+GONE = "no more: "
+"""Before a line that the next run must not show."""
+_LONGEST_SIGN = 120
+"""Characters of the line that tells whether a fix helped."""
+
 _BARE = frozenset({str, int, bool, type(None)})
 
 
@@ -36,7 +41,7 @@ def build(report: Report, quote: Callable[[Run, Evidence], Place]) -> dict[str, 
         "bad": _run(report.bad, quoter),
         "differences": [_difference(item, quoter) for item in report.differences],
         "findings": [_finding(item, quoter) for item in report.findings],
-        "fixes": [_fix(item) for item in report.fixes],
+        "fixes": [_fix(item, report, quoter) for item in report.fixes],
         "novel": [],
         "coverage": _coverage(report, runs),
     }
@@ -196,7 +201,7 @@ def _finding(finding: Finding, quoter: _Quoter) -> dict[str, Any]:
     }
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix, report: Report, quoter: _Quoter) -> dict[str, Any]:
     return {
         "id": fix.id,
         "kind": fix.kind,
@@ -210,8 +215,23 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "confidence": fix.confidence,
         "safety": fix.safety,
         "diff": fix.diff,
-        "confirm_by": fix.confirm_by,
+        "confirm_by": fix.confirm_by or _gone_with(fix, report, quoter),
     }
+
+
+def _gone_with(fix: Fix, report: Report, quoter: _Quoter) -> str | None:
+    """What the next run must no longer show if a fix helps: the first line that asks for it."""
+    for finding in report.findings:
+        if fix.id in finding.fixes:
+            for run, evidence in finding.evidence:
+                if run is report.bad and not evidence.path:
+                    return f"{GONE}{_message(quoter.place(run, evidence)['text'])}"
+    return None
+
+
+def _message(line: str) -> str:
+    """A line without its envelope and prefix, short enough to be looked for."""
+    return line.partition("] ")[2][:_LONGEST_SIGN] or line[-_LONGEST_SIGN:]
 
 
 def _coverage(report: Report, runs: list[Run]) -> dict[str, Any]:

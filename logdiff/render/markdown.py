@@ -246,6 +246,8 @@ def _closing(document: dict[str, Any], verbose: bool) -> list[str]:
     notes = []
     if not verbose and document["findings"]:
         notes.append("All evidence: the same command with `-v`.")
+    if command := _outline.edit_command(document):
+        notes.append(f"The fixes as one patch: `{command}`.")
     if _outline.capture_advised(document):
         notes.append(f"The log is cut off; the whole one: `{_outline.CAPTURE}`.")
     return ["", " ".join(notes)] if notes else []

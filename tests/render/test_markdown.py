@@ -102,7 +102,7 @@ def test_cells_hold_pipes_and_mentions() -> None:
 
 def test_fences_are_longer_than_what_they_hold() -> None:
     report = pair_report()
-    document = build(report, lambda run, _: Place(run.role, "x", 4, 1, (), "a ```` b"))
+    document = build(report, lambda run, _: Place(run.role, "pair.log", 4, 1, (), "a ```` b"))
     text = render(document, Options())
     assert "   `````text\n   bad:4: a ```` b" in text
 

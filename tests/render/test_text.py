@@ -71,6 +71,8 @@ Not reached, so not missing
 
 FAIL  3 root causes, 3 consequences, 4 fixes. First: stop deploying model_runne…
 Next:  add -v  all evidence, 2 more findings, 7 differences
+       logdiff fix "pair.log#2" "pair.log#1" --launch FILE --patch FILE
+         the fixes as one patch
        docker logs -t NAME > bad.log 2>&1  the whole log: this one is cut off
 """
 
@@ -294,7 +296,7 @@ def test_quotes_of_everything_keep_what_one_may_search_for() -> None:
     report.findings = [finding("oom", None, "high", "certain", "oom", [(report.bad, seen(1))])]
     report.fixes = [fix("env", "A", "set", None, "1")]
     report.findings[0].fixes = [report.fixes[0].id]
-    document = build(report, lambda run, _: Place(run.role, "x", 1, 1, (), line))
+    document = build(report, lambda run, _: Place(run.role, "pair.log", 1, 1, (), line))
     for shown in (render, markdown.render):
         assert "torch.cuda.OutOf" not in shown(document, Options())
         everything = shown(document, Options(verbose=1))
@@ -588,7 +590,7 @@ def test_lines_are_quoted_without_what_was_put_before_them(line: str, shown: str
     report.fixes = [change]
     report.findings = [finding("r", None, "high", "certain", "t", [(bad, seen(4, 1, ()))])]
     report.findings[0].fixes = [change.id]
-    document = build(report, lambda run, _: Place(run.role, "x", 4, 1, (), line))
+    document = build(report, lambda run, _: Place(run.role, "pair.log", 4, 1, (), line))
     assert f"    log:4  {shown}\n" in render(document, Options())
 
 

@@ -165,7 +165,10 @@ class Reader:
             found = read_found(listing.submission)
             path = self._log_among(listing.logs, address)
             if path is None and not found:
-                raise UsageError(f"{address.path}: holds no log and no submission file")
+                damaged = "".join(f"\n{message}" for _, message in found.unread)
+                raise UsageError(
+                    f"{address.path}: holds no log and no submission file that can be read{damaged}"
+                )
         if named:
             from logdiff.submission.files import Submission, add_named, read_named
 
@@ -224,13 +227,16 @@ def _without_log(text: str, role: str) -> Run:
 
 def _join(run: Run, submission: Submission | None, named: Named | None) -> None:
     """Add what the submission files of a run say to its facts."""
-    if not submission:
+    service = named.service if named else None
+    if submission is None:
+        if service:
+            raise UsageError(f"--service {service}: no launch file is at hand")
         return
     from logdiff.facts.submission import set_submission
     from logdiff.submission.files import choose_launch
 
     logged = {n.removeprefix("args."): v for n, v in run.facts.items() if n.startswith("args.")}
-    choose_launch(submission, named.service if named else None, logged)
+    choose_launch(submission, service, logged)
     # The same start of a server may be both runs, of which one has these files.
     run.life = run.life.copied()
     set_submission(run.life, submission)

@@ -87,13 +87,13 @@ def command(
 def _submission(bad: str, run: Run) -> Submission:
     """The files that are edited; all of them, or none."""
     submission: Submission | None = run.submission
-    if submission is None:
+    if submission is not None and submission.unread:
+        raise UsageError("\n".join(message for _, message in submission.unread))
+    if not submission:
         raise UsageError(
             f"{bad}: no file is at hand that could be edited",
             "Name the run's directory, or the files with --launch, --patch and --dockerfile.",
         )
-    if submission.unread:
-        raise UsageError("\n".join(message for _, message in submission.unread))
     return submission
 
 

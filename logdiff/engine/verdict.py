@@ -22,15 +22,29 @@ def judge(report: Report) -> None:
     if any(finding.severity in _FAILING for finding in about_bad):
         report.status = "fail"
         report.sentence = _sentence(_clauses(about_bad))
-    elif unread := [run for run in (report.bad, report.good) if run and not run.log.sections]:
+    elif unread := [run for run in (report.bad, report.good) if run and not _is_read(run)]:
         report.status = "unjudged"
         report.sentence = _why_unread(unread[0])
+    elif not report.bad.log.sections:
+        report.status = "pass"
+        report.sentence = _what_files_say(about_bad)
     elif report.bad.facts.get("reached") is None and not about_bad:
         report.status = "unjudged"
         report.sentence = _why_unjudged(report)
     else:
         report.status = "pass"
         report.sentence = _what_was_not_found(report, about_bad)
+
+
+def _is_read(run: Run) -> bool:
+    """Whether anything of a run is at hand: a log, or the files that made it."""
+    return bool(run.log.sections or run.submission)
+
+
+def _what_files_say(findings: list[Finding]) -> str:
+    notable = [finding for finding in findings if finding.severity != "info"]
+    clauses = list(dict.fromkeys(f.headline or f.title for f in notable))[: _CLAUSES - 1]
+    return _sentence(["no log is at hand, only submission files are judged", *clauses])
 
 
 def _clauses(findings: list[Finding]) -> list[str]:

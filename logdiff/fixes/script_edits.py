@@ -153,9 +153,16 @@ def _candidates(file: TextFile, act: Act, *, shared: bool) -> Iterator[Edit]:
             yield _without_item(file, word.span)
     if command.items and command.items[-1] != act.item:
         yield _without_item(file, command.items[-1])
-    yield Edit(command.statement, b"")
-    yield Edit(command.statement, _nothing(file, command.statement))
+    statement = _with_line_feed(file, command.statement)
+    yield Edit(statement, b"")
+    yield Edit(statement, _nothing(file, statement))
     yield Edit(command.span, b":")
+
+
+def _with_line_feed(file: TextFile, span: Span) -> Span:
+    """Whole lines with their ends: the shell's reader sees CRLF as two line ends."""
+    cut = file.data[span.end - 1 : span.end + 1] == b"\r\n"
+    return Span(span.start, span.end + cut)
 
 
 def _without_item(file: TextFile, span: Span) -> Edit:

@@ -6,6 +6,7 @@ import re
 
 from logdiff.submission.model import Command, Remark, Span, SubmissionError, Variable, Word
 from logdiff.submission.shell import builtins, control
+from logdiff.submission.shell.braces import Braced, with_braces
 from logdiff.submission.shell.chain import Chain
 from logdiff.submission.shell.conditions import verdict
 from logdiff.submission.shell.failures import Failures
@@ -108,7 +109,9 @@ def read_script(
     """
     span = span or Span(0, len(file.data))
     given = unix_lines(file.data) if source is None else source
-    return Walk(file, given, surroundings or Surroundings()).script(span)
+    read, inside, given = with_braces(file, span, given)
+    script = Walk(read, given, surroundings or Surroundings()).script(inside)
+    return read.restored(script) if isinstance(read, Braced) else script
 
 
 def unix_lines(source: bytes) -> bytes:

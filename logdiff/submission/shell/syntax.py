@@ -6,6 +6,7 @@ the here-document; :func:`members` and :func:`statements` undo that.
 
 from __future__ import annotations
 
+import re
 from time import monotonic
 
 from logdiff.submission.model import Span, SubmissionError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 SIZE_LIMIT = 1 << 20
 DEPTH_LIMIT = 80
+_VARIABLE = re.compile(rb"\$[A-Za-z_0-9]")
 SECONDS_LIMIT = 5.0
 """Recovery from errors can take time that grows with the square of the text."""
 
@@ -87,6 +89,8 @@ class Syntax(NamedTuple):
     comments: tuple[Span, ...]
     unread: tuple[Span, ...]
     """What the grammar does not understand and the reader steps over."""
+    severed: tuple[int, ...]
+    """Dollars that the grammar takes for the end of a word, apart from their variables."""
 
 
 def parse(file: TextFile, span: Span, source: bytes) -> Syntax:
@@ -104,7 +108,7 @@ def parse(file: TextFile, span: Span, source: bytes) -> Syntax:
     if nul >= 0:
         raise SubmissionError(f"{file.place(nul)}: binary data is no script")
     _refuse_long_pipelines(file, span, source)
-    return _survey(file, _tree(file, span, source))
+    return _survey(file, _tree(file, span, source), source)
 
 
 def _refuse_long_pipelines(file: TextFile, span: Span, source: bytes) -> None:
@@ -145,10 +149,11 @@ def _tree(file: TextFile, span: Span, source: bytes) -> Tree:
         ) from None
 
 
-def _survey(file: TextFile, tree: Tree) -> Syntax:
+def _survey(file: TextFile, tree: Tree, source: bytes) -> Syntax:
     """One pass over all nodes: comments, errors, and whether the rest may use recursion."""
     comments: list[Span] = []
     unread: list[Span] = []
+    severed: list[int] = []
     cursor = tree.walk()
     depth = 0
     while True:
@@ -159,6 +164,8 @@ def _survey(file: TextFile, tree: Tree) -> Syntax:
         elif node.is_error:
             _refuse_unclosed(file, node)
             unread.append(Span(*node.byte_range))
+        elif node.type == "$" and _is_severed(node, source):
+            severed.append(node.start_byte)
         elif node.is_missing:
             _refuse_missing(file, node)
         if depth > DEPTH_LIMIT:
@@ -168,10 +175,17 @@ def _survey(file: TextFile, tree: Tree) -> Syntax:
             continue
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
-                return Syntax(tree.root_node, tuple(comments), tuple(unread))
+                return Syntax(tree.root_node, tuple(comments), tuple(unread), tuple(severed))
             parent = cursor.node
             assert parent is not None
             depth -= parent.type != "list"
+
+
+def _is_severed(dollar: Node, source: bytes) -> bool:
+    """Whether a dollar was taken for the end of a word, apart from the variable behind it."""
+    parent = dollar.parent
+    alone = parent is None or parent.type != "simple_expansion"
+    return alone and _VARIABLE.match(source, dollar.start_byte) is not None
 
 
 def _refuse_unclosed(file: TextFile, error: Node) -> None:

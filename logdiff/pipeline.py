@@ -130,14 +130,16 @@ class Reader:
             _join(run, submission, named)
             return [run]
         runs = self._starts(path)
-        if submission and len({run.section.number for run in runs}) == 1:
-            judged = judged_life(runs[0].section, "bad")
-            _join(next((r for r in runs if r.life is judged), runs[-1]), submission, named)
-        elif submission:
+        if len({run.section.number for run in runs}) > 1:
+            if submission is None:
+                return runs
             raise UsageError(
                 f"{path}: holds {len(runs)} runs; say of which one the submission files are",
                 f"Name a section of it: '{path}#1'.",
             )
+        lives = runs[0].section.lives
+        judged = judged_life(runs[0].section, "bad") if lives else runs[0].life
+        _join(next(run for run in runs if run.life is judged), submission, named)
         return runs
 
     def _starts(self, text: str) -> list[Run]:
@@ -227,7 +229,7 @@ def _without_log(text: str, role: str) -> Run:
 
 def _join(run: Run, submission: Submission | None, named: Named | None) -> None:
     """Add what the submission files of a run say to its facts."""
-    service = named.service if named else None
+    service = named.service if named is not None else None
     if submission is None:
         if service:
             raise UsageError(f"--service {service}: no launch file is at hand")

@@ -185,6 +185,8 @@ def choose_launch(
     """
     starts = [start for start in submission.launches if service is None or start.name == service]
     if service is not None and not starts:
+        if not submission.launches:
+            raise SubmissionError(f"--service {service}: no launch file is at hand")
         names = listed(submission.launches)
         raise SubmissionError(f"no launch file starts a server '{service}'; there are: {names}")
     if not starts:

@@ -6,7 +6,6 @@ These are the inner types; they may change freely. What leaves the program is sh
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Literal, get_args
 
 from logdiff.tuples import NamedTuple
@@ -139,7 +138,9 @@ class Life:
 
     def copied(self) -> Life:
         """The same start, to whose facts others can be added."""
-        twin = copy(self)
+        twin = Life(self.number, self.first_line, self.last_line)
+        for name in self.__slots__:
+            setattr(twin, name, getattr(self, name))
         twin.facts, twin.evidence = dict(self.facts), dict(self.evidence)
         return twin
 

@@ -18,7 +18,7 @@ EXAMPLE = re.search(
     re.DOTALL,
 )
 COMMANDS = [
-    line.strip().rpartition("| logdiff ")[2].removeprefix("logdiff ")
+    line.strip().rpartition("| logdiff ")[2].removeprefix("logdiff ").partition(" | ")[0]
     for line in README.splitlines()
     if re.match(r" {4}(?:docker .*\| )?logdiff ", line)
 ]
@@ -42,6 +42,13 @@ def test_the_commands_are_understood(
     for run_name in ("good", "bad"):
         log = (case / run_name / "container.log").read_bytes()
         (tmp_path / f"{run_name}.log").write_bytes(log)
+    (tmp_path / "next.log").write_bytes(log)
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "container.log").write_bytes(log)
+    for folder in (tmp_path, tmp_path / "bad"):
+        (folder / "run.yaml").write_text("command: [vllm, serve, /srv/models/nimbus-moe]\n")
+        (folder / "patch_ops.sh").write_text("cp nimbus_moe.py $V/models/nimbus_moe.py\n")
+        (folder / "Dockerfile").write_text("FROM vendor/vllm:1\nRUN bash patch_ops.sh\n")
     monkeypatch.chdir(tmp_path)
     with (tmp_path / "bad.log").open("rb") as stdin:
         monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": stdin}))

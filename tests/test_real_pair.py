@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -334,3 +335,76 @@ def test_good_against_itself(log: str, capsys: pytest.CaptureFixture[str]) -> No
     assert {f["rule"] for f in report["findings"]}.isdisjoint(
         {"launch-arg-changed", "source-drift", "kernel-not-loaded", "weights-differ"}
     )
+
+
+# With files that could have made the bad run, written for this test: the real ones are not known.
+
+LAUNCH = """\
+concurrency: 1
+command:
+    - python3
+    - -m
+    - vllm.entrypoints.openai.api_server
+    - --max-model-len
+    - '100000'
+    - --max-num-seqs
+    - '1'
+    - --gpu-memory-utilization
+    - '0.9'
+    - -tp
+    - '4'
+env:
+    - name: VLLM_ENGINE_ITERATION_TIMEOUT_S
+      value: '3600'
+"""
+SCRIPT = """\
+#!/bin/bash
+for P in /opt/a/vllm /opt/b/vllm; do
+    if [ -d "$P" ]; then VLLM="$P"; break; fi
+done
+cp ./qwen3_5.py "$VLLM/model_executor/models/qwen3_5.py"
+cp ./_custom_ops.py $VLLM/_custom_ops.py 2>/dev/null || true
+declare -A ENGINE=(
+    ["model_runner.py"]="worker/model_runner.py"
+    ["llm_engine.py"]="engine/llm_engine.py"
+)
+for F in "${!ENGINE[@]}"; do
+    cp "./$F" "$VLLM/${ENGINE[$F]}"
+done
+for F in protocol serving_chat; do
+    cp ./$F.py $VLLM/entrypoints/openai/$F.py
+done
+cp parser.py "$VLLM/entrypoints/openai/tool_parsers/qwen_tool_parser.py"
+"""
+
+
+def test_one_patch_takes_the_model_code_out_and_leaves_the_serving_layer(
+    log: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    with open(log, "rb") as file:
+        (bad / "container.log").write_bytes(file.read())
+    (bad / "computility-run.yaml").write_text(LAUNCH)
+    (bad / "patch_ops.sh").write_text(SCRIPT)
+    done = command(capsys, "fix", f"{log}#2", "bad#1")
+    assert done.status == 0
+    assert "--gpu-memory-utilization → 0.95\n    not advised" in done.err
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    for options in (["--check"], []):
+        subprocess.run(["git", "apply", *options, "-"], input=done.out, text=True, check=True)
+    launch = yaml.safe_load((bad / "computility-run.yaml").read_text())["command"]
+    flags = dict(pairwise(launch))
+    assert (flags["--max-model-len"], flags["--max-num-seqs"]) == ("256000", "2")
+    assert flags["--gpu-memory-utilization"] == "0.9"
+    script = (bad / "patch_ops.sh").read_text()
+    gone = [line for line in SCRIPT.split("\n") if line not in script.split("\n")]
+    assert gone == [
+        line
+        for line in SCRIPT.split("\n")
+        if any(name in line for name in ("qwen3_5.py", "_custom_ops", "model_runner", "llm_engine"))
+    ]

@@ -39,6 +39,7 @@ def test_the_commands_are_understood(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = ROOT / "fixtures" / "lost-kernels"
+    log = b""
     for run_name in ("good", "bad"):
         log = (case / run_name / "container.log").read_bytes()
         (tmp_path / f"{run_name}.log").write_bytes(log)

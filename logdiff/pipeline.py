@@ -177,6 +177,18 @@ class Reader:
             found = add_named(found or Submission(), read_named(named))
         return path, found
 
+    def logs_in(self, text: str) -> tuple[list[ReadLog], Submission | None]:
+        """What an argument names: one log, or all logs and submission files of a directory."""
+        if not os.path.isdir(text):
+            return [self.log(text)], None
+        from logdiff.submission.files import list_directory, read_found
+
+        listing = list_directory(text)
+        found = read_found(listing.submission)
+        if not (listing.logs or listing.submission):
+            raise UsageError(f"{text}: holds no log and no submission file")
+        return [self.log(path) for path in listing.logs], found
+
     def _log_among(self, paths: list[str], address: Address) -> str | None:
         """The server's log among the files of a run's directory."""
         read = [path for path in paths if self.log(path).log.sections]

@@ -275,3 +275,23 @@ def test_secrets_of_files_are_not_shown(tmp_path: Path, capsys: pytest.CaptureFi
     for options in ((), ("-v",), ("-f", "json"), ("-f", "markdown")):
         done = command(capsys, "compare", tmp_path / "good", tmp_path / "bad", *options)
         assert secret not in done.out + done.err
+
+
+def test_what_is_in_a_directory(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "bad" / "more.yaml").write_text("a: [1\n")
+    done = command(capsys, "inspect", "bad")
+    assert done.status == 0
+    assert "bad/container.log" in done.out
+    assert done.err.split("\n")[:2] == [
+        "bad/run.yaml: platform launch file: 3 arguments, 1 variables",
+        "bad/patch.sh: script: puts 6 files and changes 1 packages",
+    ]
+    assert "more.yaml:2:1" in done.err
+
+
+def test_a_script_that_puts_nothing_anywhere(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = command(capsys, "compare", "good.log", "bad", "--patch", "bad/run.yaml")
+    assert (done.status, "puts no file and no package" in done.err) == (2, True)
+    assert runs.is_dir()

@@ -113,6 +113,8 @@ def read_files(
         _add_launch(found, launch)
     for patch in patches:
         _add_script(found, patch)
+        if not (found.patches[-1].deployments or found.patches[-1].packages):
+            raise SubmissionError(f"{patch.path}: puts no file and no package into an image")
     if dockerfile:
         _add_dockerfile(found, dockerfile)
     return found
@@ -127,6 +129,23 @@ def read_found(paths: Iterable[str]) -> Submission:
         except SubmissionError as error:
             found.unread.append((path, error.message))
     return found
+
+
+def described(found: Submission) -> Iterator[str]:
+    """One line for each file: what it is, or why it could not be read."""
+    for start in found.launches:
+        what = f"{start.kind} launch file" + (f", service {start.name}" if start.name else "")
+        yield (
+            f"{start.file.path}: {what}: {len(start.arguments)} arguments, "
+            f"{len(start.environment)} variables"
+        )
+    for patch in found.patches:
+        yield (
+            f"{patch.file.path}: {patch.kind}: puts {len(patch.deployments)} files and changes "
+            f"{len(patch.packages)} packages"
+        )
+    for _, message in found.unread:
+        yield message
 
 
 def add_named(found: Submission, named: Submission) -> Submission:

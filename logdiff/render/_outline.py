@@ -481,9 +481,11 @@ def gaps(document: Thing) -> list[tuple[str, list[str]]]:
 
 
 def unjudged(document: Thing) -> list[str]:
-    """Give the rules that could not be judged, each with the reason."""
-    gaps = document["coverage"]["not_judged"]
-    return [f"{gap.get('rule') or gap.get('fact') or ''}: {gap['why']}" for gap in gaps]
+    """Give the rules that could not be judged, those with one reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for gap in document["coverage"]["not_judged"]:
+        by_reason.setdefault(gap["why"], []).append(gap.get("rule") or gap.get("fact") or "")
+    return [f"{', '.join(names)}: {why}" for why, names in by_reason.items()]
 
 
 def read_errors(document: Thing) -> list[Thing]:

@@ -70,6 +70,8 @@ class Word(NamedTuple):
     item: Span | None = None
     """The element of a list or an array that it comes from, or the call of the function whose
     argument it is: what would have to go for this word alone not to be there."""
+    origin: Span | None = None
+    """Where its value stands just like this: within quotes, or where a variable is set."""
 
 
 class Command(NamedTuple):
@@ -100,6 +102,8 @@ class Command(NamedTuple):
     """Whether ``set -e`` was in force."""
     directory: str = ""
     """Where it runs, as far as ``cd`` tells; empty where the script was started."""
+    exported: int = 0
+    """How many of the script's exports are in force."""
 
 
 class Variable(NamedTuple):

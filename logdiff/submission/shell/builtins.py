@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from logdiff.submission.model import Span, Variable
 from logdiff.submission.shell.syntax import parts
-from logdiff.submission.shell.values import Value, hole, next_index
+from logdiff.submission.shell.values import Value, glued, hole, next_index
 from logdiff.tuples import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _assign(walk: Walk, target: Node, context: Context) -> tuple[str, Node | Non
     value = Value("") if right is None else walk.expander.value(right)
     if appends:
         before = variables.get(name) or hole(name)
-        value = Value(before.text + value.text, before.known and value.known)
+        value = glued((before, value))._replace(item=None)
     variables.set(name, value)
     return name, right
 

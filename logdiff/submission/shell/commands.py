@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from logdiff.submission.model import Command, Remark, Span, SubmissionError, Variable, Word
 from logdiff.submission.shell import builtins, control
@@ -20,7 +21,7 @@ from logdiff.submission.shell.syntax import (
     parts,
     statements,
 )
-from logdiff.submission.shell.values import Expander, Value, Variables, hole
+from logdiff.submission.shell.values import Expander, Value, Variables, hole, opaque, split
 from logdiff.tuples import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ _SHEBANG = re.compile(rb"#![^\n]*\s-([a-z]*)e[a-z]*\s")
 _SHELL = re.compile(r"(?:.*/)?(?:ba|da|z|k)?sh")
 _SUBSTITUTIONS = frozenset(("command_substitution", "process_substitution"))
 _ASSIGNMENTS = frozenset(("variable_assignment", "variable_assignments", "declaration_command"))
+_COMMAND_FLAG = re.compile(r"-[a-z]*c")
+_SYNTAX = re.compile(r"[\"'\\`;|&<>(){}*?#]")
+"""What makes more of a text than its words."""
+_DOUBLE_QUOTED = re.compile(rb'"[^"\\`]*"')
+_SHELL_VALUES = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
+_MOST_BEFORE_SHELL = 5
+"""Words before the shell that reads a here-document: ``sudo -u root bash``."""
 _NULL = frozenset(("/dev/null", "-"))
 
 
@@ -395,7 +403,7 @@ class Walk:
     def words(self, nodes: list[Node]) -> list[Word]:
         """The words that some nodes expand to."""
         return [
-            Word(value.text, Span(*node.byte_range), value.known, value.item)
+            Word(value.text, Span(*node.byte_range), value.known, value.item, _place(value))
             for node in nodes
             for value in self.expander.fields(node)
         ]
@@ -427,7 +435,7 @@ class Walk:
         if not piped:
             self._remark(command, context)
         builtins.run(self, command, node)
-        self._nested(nodes, command, context)
+        self._nested(stage, nodes, command, context)
 
     def _emit(
         self,
@@ -455,6 +463,7 @@ class Walk:
             function=context.function,
             strict=self.errexit,
             directory=directory.text if directory else "",
+            exported=len(self.exports),
         )
         self._commands.append(command)
         return command
@@ -512,46 +521,80 @@ class Walk:
                 self.variables.lists[local] = before.lists[local]
         self.variables.positional, self.local_names = before.positional, locals_before
 
-    def _nested(self, nodes: list[Node], command: Command, context: Context) -> None:
+    def _nested(self, stage: Stage, nodes: list[Node], command: Command, context: Context) -> None:
         """Read the scripts that ``bash -c``, ``eval`` and here-documents for a shell hold."""
-        names = [word.text for word in command.words]
-        shells = [index for index, name in enumerate(names) if _SHELL.fullmatch(name)]
-        if names[0] == "eval" and len(nodes) == 2:
-            span = self._literal(nodes[1])
-        elif not shells or shells[0] > 5:
-            return
-        else:
-            span = self._shell_script(nodes, names[shells[0] + 1 :], command)
+        is_eval = command.words[0].text == "eval"
+        span = self._evaluated(command.words[1:]) if is_eval else self._script_of_shell(command)
         if span is None:
+            if is_eval:
+                self._run_words(stage, nodes[1:], context)
             return
-        before, errexit, pipefail = self.snapshot(nodes[0].start_byte), self.errexit, self.pipefail
+        offset = command.span.start
+        before, errexit, pipefail = self.snapshot(offset), self.errexit, self.pipefail
         try:
             self._read(span, context)
         except SubmissionError:
             self._unread.append(span)
-        if names[0] != "eval":
+        if not is_eval:
             self.variables, self.errexit, self.pipefail = before, errexit, pipefail
             self.left = ""
 
-    def _shell_script(self, nodes: list[Node], options: list[str], command: Command) -> Span | None:
-        operands = [word for word in options if not word.startswith("-")]
-        flags = [word for word in options if word.startswith("-") and word.endswith("c")]
-        if flags and operands:
-            texts = [node for node in nodes if node.type in {"string", "raw_string"}]
-            return self._literal(texts[0]) if texts else None
-        return command.here_document if not operands else None
-
-    def _literal(self, node: Node) -> Span | None:
-        """Where the text of a word stands, if it stands there just as the shell gets it."""
-        fields = self.expander.fields(node)
-        if len(fields) != 1 or fields[0].origin is None or not fields[0].known:
+    def _script_of_shell(self, command: Command) -> Span | None:
+        """The script that ``bash -c`` is given, or a shell in a here-document."""
+        words = command.words
+        shells = [index for index, word in enumerate(words) if _SHELL.fullmatch(word.text)]
+        if not shells:
             return None
-        start = fields[0].origin
-        return Span(start, start + len(fields[0].text.encode()))
+        options = words[shells[0] + 1 :]
+        count = 0
+        while count < len(options) and options[count].text.startswith(("-", "+")):
+            count += 2 if options[count].text in _SHELL_VALUES else 1
+        if not any(_COMMAND_FLAG.fullmatch(word.text) for word in options[:count]):
+            is_input = count >= len(options) and shells[0] <= _MOST_BEFORE_SHELL
+            return command.here_document if is_input else None
+        script = options[count] if count < len(options) else None
+        if script is None or (script.known and script.origin):
+            return script and script.origin
+        # In double quotes without escapes, its variables are those of this shell.
+        written = self.expander.source[script.span.start : script.span.end]
+        if _DOUBLE_QUOTED.fullmatch(written):
+            return Span(script.span.start + 1, script.span.end - 1)
+        return None
+
+    def _evaluated(self, words: tuple[Word, ...]) -> Span | None:
+        """Where the text stands that ``eval`` is given; None where it is put together."""
+        origins = [word.origin for word in words if word.origin and word.known]
+        if not words or len(origins) < len(words):
+            return None
+        source = self.expander.source
+        gaps = [source[one.end : other.start] for one, other in pairwise(origins)]
+        if not all(gap.isspace() for gap in gaps):
+            return None
+        return Span(origins[0].start, origins[-1].end)
+
+    def _run_words(self, stage: Stage, nodes: list[Node], context: Context) -> None:
+        """Take the words of a text that ``eval`` is given, where they need no parsing."""
+        texts = [(node, value) for node in nodes for value in self.expander.fields(node)]
+        if any(_SYNTAX.search(opaque(value.text)) for _, value in texts):
+            return
+        words = tuple(
+            Word(part.text, Span(*node.byte_range), part.known, part.item, _place(part))
+            for node, value in texts
+            for part in split(value)
+        )
+        if words:
+            self._emit(stage, words, (), context)
 
     def forget(self, name: str) -> None:
         """Make a variable one of which nothing is known."""
         self.variables.set(name, hole(name))
+
+
+def _place(value: Value) -> Span | None:
+    """Where a value stands in the file just like this."""
+    if value.origin is None:
+        return None
+    return Span(value.origin, value.origin + len(value.text.encode()))
 
 
 def _silenced(redirections: tuple[tuple[str, Word], ...]) -> bool:

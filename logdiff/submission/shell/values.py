@@ -26,6 +26,8 @@ TEXT_LIMIT = 1 << 16
 TRIMMED_LIMIT = 1 << 10
 """Characters of a value that patterns are tried on."""
 FIELDS_LIMIT = 1000
+SOURCES_LIMIT = 200
+"""Parts of a value whose places are kept."""
 _BRACES_LIMIT = 20
 _BRACES_TEXT_LIMIT = 1 << 13
 WORK_LIMIT = 20_000_000
@@ -46,6 +48,17 @@ _ALL = frozenset("@*")
 _CLOSERS = {"${": "}", "$(": ")"}
 
 
+class Source(NamedTuple):
+    """A part of a value that stands in the file just like this."""
+
+    start: int
+    """Its first character in the value."""
+    length: int
+    """In characters."""
+    offset: int
+    """Its first byte in the file."""
+
+
 class Value(NamedTuple):
     """What a word, or a part of one, expands to."""
 
@@ -58,6 +71,8 @@ class Value(NamedTuple):
     """The element of a list, or the call of a function, that brought it here."""
     origin: int | None = None
     """Where the text stands in the file just like this."""
+    sources: tuple[Source, ...] = ()
+    """Where parts of it do, if not all of it does."""
 
 
 Fields = list[Value]
@@ -153,12 +168,14 @@ def glued(values: Iterable[Value]) -> Value:
         return found[0]
     text = "".join(value.text for value in found)
     items = [value.item for value in found if value.item]
+    origin = _common_origin(found)
     return Value(
         text,
         all(value.known for value in found),
         any(value.assumed for value in found),
         items[0] if items else None,
-        _common_origin(found),
+        origin,
+        () if origin is not None else _sources(found),
     )
 
 
@@ -170,6 +187,25 @@ def _common_origin(values: Fields) -> int | None:
             return None
         end += len(value.text.encode())
     return values[0].origin if values else None
+
+
+def _sources(values: Fields) -> tuple[Source, ...]:
+    """Where the parts of values that follow each other stand."""
+    found: list[Source] = []
+    start = 0
+    for value in values:
+        length = len(value.text)
+        if value.origin is not None:
+            found.append(Source(start, length, value.origin))
+        else:
+            found += (source._replace(start=source.start + start) for source in value.sources)
+        start += length
+    return tuple(found[:SOURCES_LIMIT])
+
+
+def altered(value: Value, text: str) -> Value:
+    """Another text in the place of a value, which stands nowhere like this."""
+    return value._replace(text=text, origin=None, sources=())
 
 
 def _joined(pieces: Iterable[Fields]) -> Fields:
@@ -184,7 +220,7 @@ def _joined(pieces: Iterable[Fields]) -> Fields:
     return [glued(field) for field in fields]
 
 
-def _split(value: Value) -> Fields:
+def split(value: Value) -> Fields:
     """What is left of a value that is not quoted: its words."""
     masked = value.text if value.known else opaque(value.text)
     if not _SPACE.search(masked):
@@ -195,11 +231,21 @@ def _split(value: Value) -> Fields:
 
 def _part(value: Value, start: int, end: int, *, alone: bool) -> Value:
     text = value.text[start:end]
-    if value.origin is None:
-        return value._replace(text=text)
-    origin = value.origin + len(value.text[:start].encode())
+    origin = _origin(value, start, end)
+    if origin is None:
+        return altered(value, text)
     item = None if alone else Span(origin, origin + len(text.encode()))
-    return value._replace(text=text, origin=origin, item=value.item or item)
+    return Value(text, value.known, value.assumed, value.item or item, origin)
+
+
+def _origin(value: Value, start: int, end: int) -> int | None:
+    """Where some characters of a value stand in the file; None where they do not stand together."""
+    if value.origin is not None:
+        return value.origin + len(value.text[:start].encode())
+    for source in value.sources:
+        if source.start <= start and end <= source.start + source.length:
+            return source.offset + len(value.text[source.start : start].encode())
+    return None
 
 
 def _without_braces(value: Value) -> Fields:
@@ -209,7 +255,7 @@ def _without_braces(value: Value) -> Fields:
         return [value._replace(text=value.text.translate(_FROM_MARKS))]
     while len(texts) <= FIELDS_LIMIT and any(_INNERMOST_BRACES.search(text) for text in texts):
         texts = [expanded for text in texts for expanded in _alternatives(text)]
-    return [value._replace(text=text.translate(_FROM_MARKS), origin=None) for text in texts]
+    return [altered(value, text.translate(_FROM_MARKS)) for text in texts]
 
 
 def _alternatives(text: str) -> list[str]:
@@ -370,7 +416,7 @@ class Expander:
         self.spend(sum(len(value.text) for value in expansion), start)
         if quoted:
             return [expansion]
-        return [[part for value in expansion for part in _split(value)]]
+        return [[part for value in expansion for part in split(value)]]
 
     def _string(self, node: Node) -> list[Fields]:
         pieces = self._inside(node, node.start_byte + 1, node.end_byte - 1, quoted=True)
@@ -530,7 +576,7 @@ class Expander:
         if change is None or any(len(value.text) > TRIMMED_LIMIT for value in values):
             return None
         self.spend(sum(len(value.text) for value in values) * 8, node.start_byte)
-        return [value._replace(text=change(value.text), origin=None) for value in values]
+        return [altered(value, change(value.text)) for value in values]
 
     def _trim(self, node: Node, operator: Node) -> Callable[[str], str] | None:
         pattern = glued(self._between(node, operator.end_byte, node.end_byte - 1))
@@ -562,7 +608,7 @@ class Expander:
             end = len(values) if length is None else start + length
             return values[max(start, 0) : max(end, 0)]
         end = TEXT_LIMIT if length is None else start + length
-        return [value._replace(text=value.text[start:end], origin=None) for value in values]
+        return [altered(value, value.text[start:end]) for value in values]
 
     def _substitution(self, node: Node) -> Value:
         """``$(…)``: a hole, but for the path functions that need no file system."""
@@ -578,11 +624,11 @@ class Expander:
             case ["pwd"]:
                 return self.variables.get("PWD") or as_written
             case ["dirname", path]:
-                return words[-1]._replace(text=posixpath.dirname(path) or ".", origin=None)
+                return altered(words[-1], posixpath.dirname(path) or ".")
             case ["basename", path, *suffix]:
                 name = posixpath.basename(path.rstrip("/"))
                 name = name.removesuffix(suffix[0]) if suffix and name != suffix[0] else name
-                return words[1]._replace(text=name, origin=None)
+                return altered(words[1], name)
         return as_written
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from logdiff.model import Life
     from logdiff.submission.deployments import Deployment
     from logdiff.submission.files import PatchFile, Submission
-    from logdiff.submission.model import TextFile
+    from logdiff.submission.model import Argument, TextFile
     from logdiff.submission.packages import PackageChange
 
 
@@ -58,13 +58,18 @@ def _set_launch(life: Life, submission: Submission) -> None:
     _set(life, "launch_file", value, [_line(config.file, starts.start)] if starts else [])
     for argument in config.arguments:
         fact = f"launch_args.{argument.name}"
-        life.facts[fact] = harmless(argument.name, plain(argument.value))
+        life.facts[fact] = harmless(argument.name, _given(argument))
         life.evidence[fact] = [_line(config.file, argument.span.start, argument.flag)]
     variables = [(variable, config.file) for variable in config.environment]
     for variable, file in [*submission.environment, *variables]:
         fact = f"launch_env.{variable.name}"
         life.facts[fact] = harmless(variable.name, variable.value)
         life.evidence[fact] = [_line(file, variable.span.start, variable.name)]
+
+
+def _given(argument: Argument) -> str | bool | float:
+    """The value of an argument; a default that may have been overridden is not written out."""
+    return f"${{…:-{argument.value}}}" if argument.assumed else plain(argument.value)
 
 
 def _deployment(patch: PatchFile, found: Deployment) -> Entry:

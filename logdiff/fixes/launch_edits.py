@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from logdiff.arguments import governs
+from logdiff.fixes import command_edits
 from logdiff.fixes.edits import Edit, EditRefusedError
 from logdiff.submission.launch.arguments import canonical
 from logdiff.submission.model import Span
@@ -35,6 +36,8 @@ def set_argument(config: LaunchConfig, flag: str, value: str | None) -> list[Edi
     Raises:
         EditRefusedError: the file cannot be changed so soundly.
     """
+    if config.kind in command_edits.KINDS:
+        return command_edits.set_argument(config, flag, value)
     _check_shared(config)
     present = _only(config, canonical(flag))
     if present is None:
@@ -61,6 +64,8 @@ def remove_argument(config: LaunchConfig, flag: str) -> list[Edit]:
     Raises:
         EditRefusedError: the file cannot be changed so soundly.
     """
+    if config.kind in command_edits.KINDS:
+        return command_edits.remove_argument(config, flag)
     _check_shared(config)
     present = _only(config, canonical(flag))
     if present is None:
@@ -76,6 +81,8 @@ def set_variable(config: LaunchConfig, name: str, value: str) -> list[Edit]:
     Raises:
         EditRefusedError: the file cannot be changed so soundly.
     """
+    if config.kind in command_edits.KINDS:
+        return command_edits.set_variable(config, name, value)
     given = [variable for variable in config.environment if variable.name == name]
     if len(given) > 1:
         raise _refused(config, given[-1].span, f"{name} is set {len(given)} times")
@@ -95,6 +102,8 @@ def remove_variable(config: LaunchConfig, name: str) -> list[Edit]:
     Raises:
         EditRefusedError: the file cannot be changed so soundly.
     """
+    if config.kind in command_edits.KINDS:
+        return command_edits.remove_variable(config, name)
     given = [variable for variable in config.environment if variable.name == name]
     if not given:
         return []

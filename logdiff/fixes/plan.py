@@ -359,7 +359,7 @@ def disagreements(config: LaunchConfig, run: Run, fixes: Iterable[Fix]) -> list[
         logged = run.facts.get(f"args.{argument.name}")
         if argument.name in wanted and arguments.is_same(argument.value, wanted[argument.name]):
             continue
-        if not arguments.is_comparable(argument.value, logged):
+        if argument.assumed or not arguments.is_comparable(argument.value, logged):
             continue
         if not arguments.is_same(argument.value, logged):
             line = config.file.line(argument.span.start)

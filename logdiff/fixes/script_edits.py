@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from logdiff.fixes.edits import Edit, EditRefusedError, apply_edits
-from logdiff.submission.files import read_patch
+from logdiff.submission.files import changed, placed, read_patch
 from logdiff.submission.model import Span, SubmissionError, TextFile
 from logdiff.submission.places import is_backup
 from logdiff.tuples import NamedTuple
@@ -92,8 +92,8 @@ def _next(patch: PatchFile, unwanted: Callable[[Act], bool]) -> PatchFile:
     target = max(targets, key=lambda act: act.command.span.start)
     before = _acts(patch)
     allowed = _Acts(
-        Counter(_deployed(act) for act in patch.deployments if unwanted(act) or _is_aside(act)),
-        Counter(_packed(act) for act in patch.packages if unwanted(act)),
+        Counter(placed(act) for act in patch.deployments if unwanted(act) or _is_aside(act)),
+        Counter(changed(act) for act in patch.packages if unwanted(act)),
     )
     shared = any(act.command == target.command and not unwanted(act) for act in _of(patch))
     for edit in _candidates(patch.file, target, shared=shared):
@@ -112,15 +112,7 @@ def _next(patch: PatchFile, unwanted: Callable[[Act], bool]) -> PatchFile:
 
 
 def _acts(patch: PatchFile) -> _Acts:
-    return _Acts(Counter(map(_deployed, patch.deployments)), Counter(map(_packed, patch.packages)))
-
-
-def _deployed(act: Deployment) -> tuple[object, ...]:
-    return act.source, act.destination, act.how
-
-
-def _packed(act: PackageChange) -> tuple[object, ...]:
-    return act.distribution, act.action, act.specifier, act.source
+    return _Acts(Counter(map(placed, patch.deployments)), Counter(map(changed, patch.packages)))
 
 
 def _is_aside(act: Deployment) -> bool:

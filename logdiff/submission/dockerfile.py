@@ -346,6 +346,7 @@ class _Reader:
                 self._file, instruction.body, source=self._source, surroundings=surroundings
             )
             self._work = script.work
+            self.unread.extend(script.unread)
             found = script.commands[-1].words if script.commands else ()
         stage.starts[instruction.name] = Start(found, instruction.body, shell)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 
 from logdiff.arguments import is_comparable, is_same
+from logdiff.submission.kinds import BEGINNING, kind_of
 from logdiff.submission.launch import open_launch, read_launch, servers
 from logdiff.submission.model import SubmissionError
 from logdiff.tuples import TYPE_CHECKING, NamedTuple
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from logdiff.submission.model import Remark, Span, TextFile, Variable
     from logdiff.submission.packages import PackageChange
 
-_DOCKERFILE = re.compile(r"(?:Docker|Container)file(?:\..*|-.*|_.*)?|.*\.[Dd]ockerfile")
-_SCRIPT_SUFFIXES = (".sh", ".bash")
-_SHEBANG = re.compile(rb"#![^\n]*\b(?:ba|da|z|k)?sh\b")
-_YAML_SUFFIXES = (".yaml", ".yml")
 _NO_LOGS = frozenset(
     ".py .pyc .pyi .patch .diff .whl .so .bin .pt .pth .safetensors .gguf .model .md .rst .toml"
     " .cfg .ini .jinja .jinja2 .html .css .js .png .jpg .svg .pdf .tar .tgz .zip .c .cc .cpp .cu"
@@ -227,7 +223,8 @@ def listed(starts: Iterable[LaunchConfig]) -> str:
 def _differing(start: LaunchConfig, logged: Mapping[str, object]) -> int:
     """How many arguments of a launch file are not those that a run printed."""
     return sum(
-        is_comparable(argument.value, logged.get(argument.name))
+        not argument.assumed
+        and is_comparable(argument.value, logged.get(argument.name))
         and not is_same(argument.value, logged[argument.name])
         for argument in start.arguments
     )
@@ -253,27 +250,28 @@ def _files_below(directory: str) -> Iterator[str]:
 
 
 def _is_of_submission(path: str) -> bool:
-    name = os.path.basename(path)
-    if _DOCKERFILE.fullmatch(name) or name.endswith(_SCRIPT_SUFFIXES + _YAML_SUFFIXES):
-        return True
-    if os.path.splitext(name)[1]:
+    kind = kind_of(path, b"")
+    if kind:
+        return not path.endswith(".json")
+    if os.path.splitext(path)[1]:
         return False
     try:
         with open(path, "rb") as file:
-            return bool(_SHEBANG.match(file.read(128)))
+            return kind_of(path, file.read(BEGINNING)) is not None
     except OSError:
         return False
 
 
 def _add_by_its_name(found: Submission, path: str) -> None:
-    name = os.path.basename(path)
     file = open_launch(path)
-    if _DOCKERFILE.fullmatch(name):
+    kind = kind_of(path, file.data)
+    if kind == "dockerfile":
         _add_dockerfile(found, file)
-    elif name.endswith(_YAML_SUFFIXES):
+    elif kind == "yaml":
         _try_launch(found, file)
     else:
         _add_script(found, file)
+        _try_launch(found, file)
 
 
 def _try_launch(found: Submission, file: TextFile) -> None:
@@ -331,6 +329,31 @@ def read_patch(file: TextFile, kind: str) -> PatchFile:
         script.remarks,
         _length(script.unread),
     )
+
+
+def acts(file: TextFile, kind: str) -> tuple[object, ...]:
+    """What a file puts into the image and changes of its packages, and how much is not understood.
+
+    Args:
+        file: the file.
+        kind: ``script`` or ``dockerfile``.
+
+    Raises:
+        SubmissionError: it is damaged.
+    """
+    patch = read_patch(file, kind)
+    done = [placed(act) for act in patch.deployments], [changed(act) for act in patch.packages]
+    return *done, patch.unread_bytes
+
+
+def placed(act: Deployment) -> tuple[object, ...]:
+    """What makes a deployment the same one."""
+    return act.source, act.destination, act.how
+
+
+def changed(act: PackageChange) -> tuple[object, ...]:
+    """What makes a change of a package the same one."""
+    return act.distribution, act.action, act.specifier, act.source
 
 
 def _of_dockerfile(file: TextFile, made: Dockerfile) -> PatchFile:

@@ -72,6 +72,8 @@ class Word(NamedTuple):
     argument it is: what would have to go for this word alone not to be there."""
     origin: Span | None = None
     """Where its value stands just like this: within quotes, or where a variable is set."""
+    assumed: bool = False
+    """Whether it takes a variable for unset that the surroundings of the script may set."""
 
 
 class Command(NamedTuple):
@@ -132,6 +134,8 @@ class Argument(NamedTuple):
     """Flag and value, quotes included, and what lies between them."""
     value_span: Span | None
     """The value as written, quotes included; within ``--flag=value`` only the value."""
+    assumed: bool = False
+    """Whether the value is only a default of the script, which its surroundings may change."""
 
 
 class Remark(NamedTuple):

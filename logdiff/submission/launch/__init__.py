@@ -15,14 +15,26 @@ if TYPE_CHECKING:
 MAXIMUM_BYTES = 1 << 20
 
 
+class CommandPlace(NamedTuple):
+    """Where the command of a server stands, in a script or a Dockerfile."""
+
+    span: Span
+    """The command or the instruction, in front of which variables can be set."""
+    options_end: Span | None = None
+    """The image of ``docker run``, in front of which its options stand."""
+    is_list: bool = False
+    """Whether its words are strings of a JSON list, as in a Dockerfile's exec form."""
+
+
 class LaunchConfig(NamedTuple):
     """One server that a launch file starts."""
 
     file: TextFile
     kind: str
-    """``platform`` ``compose`` ``kubernetes`` ``engine-config`` ``shell`` ``docker-run``."""
+    """``platform`` ``compose`` ``kubernetes`` ``engine-config`` ``shell`` ``docker-run``
+    ``dockerfile``."""
     name: str
-    """The service or container; empty where the file starts one server only."""
+    """The service, the container or the function; empty where the file starts one server only."""
     program: str
     """How it is started: ``vllm serve``, or the module; empty for an image's entry point."""
     arguments: tuple[Argument, ...]
@@ -34,6 +46,8 @@ class LaunchConfig(NamedTuple):
     """The YAML node that holds the environment, where there is one."""
     program_span: Span | None = None
     """The last word of the program, behind which arguments stand."""
+    command: CommandPlace | None = None
+    """Where it stands in a file that is no YAML."""
 
     def argument(self, name: str) -> Argument | None:
         """The argument that counts: of several with one name the last."""
@@ -66,7 +80,8 @@ def read_launch(file: TextFile) -> list[LaunchConfig]:
     if not found:
         raise SubmissionError(
             f"{file.path}: starts no inference server that is known",
-            "Read are YAML files: with a 'command', of compose, of Kubernetes, and vLLM's own.",
+            "Read are YAML files (with a 'command', of compose, of Kubernetes, vLLM's own), shell "
+            "scripts, 'docker run' in them, and Dockerfiles.",
         )
     return found
 
@@ -77,10 +92,42 @@ def servers(file: TextFile) -> list[LaunchConfig]:
     Raises:
         SubmissionError: the file is damaged.
     """
-    from logdiff.submission.launch import yaml_files
+    from logdiff.submission.kinds import kind_of
 
     _refuse_binary(file)
+    kind = kind_of(file.path, file.data)
+    if kind == "yaml":
+        return _in_yaml(file)
+    if kind:
+        return _in_commands(file, kind)
+    # Neither the name nor the beginning tells: whichever finds a server is right.
+    try:
+        found = _in_yaml(file)
+    except SubmissionError:
+        found = _or_none(file)
+        if not found:
+            raise
+    return found or _or_none(file)
+
+
+def _in_yaml(file: TextFile) -> list[LaunchConfig]:
+    from logdiff.submission.launch import yaml_files
+
     return yaml_files.read(file)
+
+
+def _in_commands(file: TextFile, kind: str) -> list[LaunchConfig]:
+    from logdiff.submission.launch import command_files
+
+    return (command_files.read_image if kind == "dockerfile" else command_files.read_shell)(file)
+
+
+def _or_none(file: TextFile) -> list[LaunchConfig]:
+    """The servers of a script; none where it is no script."""
+    try:
+        return _in_commands(file, "script")
+    except SubmissionError:
+        return []
 
 
 def _refuse_binary(file: TextFile) -> None:

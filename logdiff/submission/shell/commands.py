@@ -46,7 +46,8 @@ _ASSIGNMENTS = frozenset(("variable_assignment", "variable_assignments", "declar
 _COMMAND_FLAG = re.compile(r"-[a-z]*c")
 _SYNTAX = re.compile(r"[\"'\\`;|&<>(){}*?#]")
 """What makes more of a text than its words."""
-_DOUBLE_QUOTED = re.compile(rb'"[^"\\`]*"')
+_DOUBLE_QUOTED = re.compile(rb'"(?:[^"\\`\']|\'[^"\\`\'$]*\')*"')
+"""A text that a shell within reads as this one would: no variable stands in single quotes."""
 _SHELL_VALUES = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
 _MOST_BEFORE_SHELL = 5
 """Words before the shell that reads a here-document: ``sudo -u root bash``."""
@@ -402,11 +403,7 @@ class Walk:
 
     def words(self, nodes: list[Node]) -> list[Word]:
         """The words that some nodes expand to."""
-        return [
-            Word(value.text, Span(*node.byte_range), value.known, value.item, _place(value))
-            for node in nodes
-            for value in self.expander.fields(node)
-        ]
+        return [_word(value, node) for node in nodes for value in self.expander.fields(node)]
 
     def _simple(
         self,
@@ -577,11 +574,7 @@ class Walk:
         texts = [(node, value) for node in nodes for value in self.expander.fields(node)]
         if any(_SYNTAX.search(opaque(value.text)) for _, value in texts):
             return
-        words = tuple(
-            Word(part.text, Span(*node.byte_range), part.known, part.item, _place(part))
-            for node, value in texts
-            for part in split(value)
-        )
+        words = tuple(_word(part, node) for node, value in texts for part in split(value))
         if words:
             self._emit(stage, words, (), context)
 
@@ -590,11 +583,12 @@ class Walk:
         self.variables.set(name, hole(name))
 
 
-def _place(value: Value) -> Span | None:
-    """Where a value stands in the file just like this."""
-    if value.origin is None:
-        return None
-    return Span(value.origin, value.origin + len(value.text.encode()))
+def _word(value: Value, node: Node) -> Word:
+    """What a node, or a part of it, expands to."""
+    end = 0 if value.origin is None else value.origin + len(value.text.encode())
+    origin = None if value.origin is None else Span(value.origin, end)
+    place = Span(*node.byte_range)
+    return Word(value.text, place, value.known, value.item, origin, value.assumed)
 
 
 def _silenced(redirections: tuple[tuple[str, Word], ...]) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from logdiff.submission.launch import LaunchConfig, open_launch, read_launch
+from logdiff.submission.launch import LaunchConfig, open_launch, read_launch, servers
 from logdiff.submission.model import SubmissionError, TextFile
 
 if TYPE_CHECKING:
@@ -201,3 +201,19 @@ def test_only_the_last_stage_starts_a_server() -> None:
     text = 'FROM x AS a\nCMD ["vllm", "serve", "/a"]\nFROM y\nCMD ["vllm", "serve", "/b"]\n'
     [config] = read("Dockerfile", text)
     assert arguments(config) == {"model": "/b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        ("cat > start.sh <<'EOF'\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
+        ("tee /opt/go <<'EOF'\n#!/bin/sh\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
+        ("bash <<'EOF'\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
+        ("cat > notes.txt <<'EOF'\nvllm serve /m --max-model-len 5\nEOF\n", []),
+        ('cat > a.py <<\'EOF\'\n"""It\'s a start."""\nx = \'(\nEOF\n', []),
+        ("cat > start.sh <<'EOF'\nvllm serve /m --max-model-len '5\nEOF\n", []),
+    ],
+)
+def test_scripts_that_a_script_writes(text: str, lengths: list[str]) -> None:
+    found = servers(TextFile("make.sh", text.encode()))
+    assert [arguments(config)["max_model_len"] for config in found] == lengths

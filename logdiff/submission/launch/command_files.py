@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from logdiff.submission.deployments import last_part
 from logdiff.submission.docker_syntax import parse
 from logdiff.submission.dockerfile import read_dockerfile
+from logdiff.submission.kinds import kind_of
 from logdiff.submission.launch import CommandPlace, LaunchConfig
 from logdiff.submission.launch.arguments import read_words
 from logdiff.submission.launch.docker_run import CONTAINER_PROGRAMS, docker_run
-from logdiff.submission.model import Argument, Span, Variable, Word
+from logdiff.submission.model import Argument, Span, SubmissionError, Variable, Word
 from logdiff.submission.programs import program
 from logdiff.submission.shell.commands import Surroundings, read_script
 
@@ -46,9 +48,9 @@ def read_shell(file: TextFile) -> list[LaunchConfig]:
     script = read_script(file)
     found = list(_servers(file, script))
     if not found:
-        bodies = (command.here_document for command in script.commands)
-        for body in dict.fromkeys(body for body in bodies if body):
-            found += _servers(file, read_script(file, body))
+        for body in dict.fromkeys(_written_scripts(file, script)):
+            with suppress(SubmissionError):
+                found += _servers(file, read_script(file, body))
     return _told_apart(found)
 
 
@@ -92,6 +94,21 @@ def read_image(file: TextFile) -> list[LaunchConfig]:
 
 
 # Scripts
+
+
+def _written_scripts(file: TextFile, script: Script) -> Iterator[Span]:
+    """The here-documents that are scripts, by the name of their file or their first line."""
+    for command in script.commands:
+        body = command.here_document
+        if body and kind_of(_file_written(command), file.data[body.start : body.end]) == "script":
+            yield body
+
+
+def _file_written(command: Command) -> str:
+    targets = [target.text for operator, target in command.redirections if operator == ">"]
+    if not targets:
+        targets = [word.text for word in command.words[1:]]
+    return targets[-1] if targets else ""
 
 
 def _servers(file: TextFile, script: Script) -> Iterator[LaunchConfig]:

@@ -393,7 +393,7 @@ def test_one_patch_takes_the_model_code_out_and_leaves_the_serving_layer(
     (bad / "patch_ops.sh").write_text(SCRIPT)
     done = command(capsys, "fix", f"{log}#2", "bad#1")
     assert done.status == 0
-    assert "--gpu-memory-utilization → 0.95\n    not advised" in done.err
+    assert "--gpu-memory-utilization 0.9 → 0.95\n    not advised" in done.err
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     for options in (["--check"], []):
         subprocess.run(["git", "apply", *options, "-"], input=done.out, text=True, check=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -166,8 +167,13 @@ def test_only_what_is_advised(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def verdicts(done: Result) -> dict[str, str]:
+    """What became of each fix, by the option or the file that its words name."""
     lines = [line for line in done.out.split("\n") if line and not line.startswith(" ")]
-    return {line.split()[-1]: line[:14].strip() for line in lines}
+    names = [re.search(r"--[\w-]+|\w+\.\w+", line) for line in lines]
+    return {
+        name[0] if name else line: line[:14].strip()
+        for name, line in zip(names, lines, strict=True)
+    }
 
 
 def test_what_the_next_run_shows(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,6 +188,47 @@ def test_what_the_next_run_shows(runs: Path, capsys: pytest.CaptureFixture[str])
     short = command(capsys, "fix", "good.log", "bad", "--verify", "short.log")
     assert short.status == 0
     assert set(verdicts(short).values()) == {"not reached"}
+
+
+COMMANDS = {
+    "start.sh": """\
+export OMP_NUM_THREADS={threads}
+exec vllm serve /m \\
+    --max-model-len {length} \\
+    -tp 2
+""",
+    "run.sh": """\
+docker run --gpus all -e OMP_NUM_THREADS={threads} \\
+    {image} vllm serve /m --max-model-len={length} -tp 2
+""",
+    "Dockerfile": """\
+FROM {image}
+ENV OMP_NUM_THREADS={threads}
+CMD ["vllm", "serve", "/m", "--max-model-len", "{length}", "-tp", "2"]
+""",
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_starts_a_server_without_yaml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for run, length, threads in (("good", 8192, 8), ("bad", 4096, 4)):
+        (tmp_path / run).mkdir()
+        written = COMMANDS[name].format(length=length, threads=threads, image="vendor/vllm:1")
+        (tmp_path / run / name).write_text(written)
+    document = report(capsys, "good", "bad")
+    assert {item["fact"]: (item["good"], item["bad"]) for item in document["differences"]} == {
+        "launch_args.max_model_len": (8192, 4096),
+        "launch_env.OMP_NUM_THREADS": ("8", "4"),
+    }
+    patched(tmp_path, command(capsys, "fix", "good", "bad").out)
+    mended = (tmp_path / "bad" / name).read_text()
+    assert "8192" in mended
+    assert "4096" not in mended
+    [changed] = found(document, "env-changed")
+    assert changed["evidence"][0]["path"].endswith(name)
 
 
 def test_without_any_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

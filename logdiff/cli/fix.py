@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -70,12 +70,12 @@ def command(
             raise UsageError(f"{bad}: nothing could be judged, so there is nothing to fix")
         if verify:
             return _verify(reader, report, verify, only)
-        signs = _signs(report)
+        shown = _shown(report)
     submission = _submission(bad, bad_run)
     fixes = plan.chosen(report, only)
     made = plan.make(fixes, submission, unsafe=unsafe)
     agrees = _agrees(submission, bad_run, report)
-    _tell(made, signs)
+    _tell(made, shown)
     if not write:
         return _print(made.files, submission)
     if not agrees and not unsafe:
@@ -111,23 +111,28 @@ def _agrees(submission: Submission, run: Run, report: Report) -> bool:
     return not found
 
 
-def _signs(report: Report) -> dict[str, str]:
-    """What the next run must show, or no longer show, by the id of the fix."""
+def _shown(report: Report) -> dict[str, Mapping[str, Any]]:
+    """The fixes of a report as its readers are shown them, by their ids."""
     from logdiff.quote import quote
     from logdiff.render.document import build
 
-    return {fix["id"]: fix["confirm_by"] for fix in build(report, quote)["fixes"]}
+    return {fix["id"]: fix for fix in build(report, quote)["fixes"]}
 
 
-def _tell(made: Plan, signs: Mapping[str, str]) -> None:
-    from logdiff.fixes.plan import typed
+def _words(fix: Mapping[str, Any]) -> str:
+    """What a fix does, in the words of ``compare``."""
+    from logdiff.render._columns import NO_BREAK
+    from logdiff.render._phrases import fix_words
 
+    return f"{fix['kind']:8} {fix_words(fix).replace(NO_BREAK, ' ')}"
+
+
+def _tell(made: Plan, shown: Mapping[str, Mapping[str, Any]]) -> None:
     for number, (fix, path, line, left_out) in enumerate(made.steps, 1):
-        value = f" → {typed(fix.new)}" if fix.new is not None else ""
-        where = left_out or f"{path}:{line}"
-        _say(f"{number:2}  {fix.kind} {fix.action} {fix.key}{value}\n    {where}")
-        if signs[fix.id] and not left_out:
-            _say(f"    the next run shows: {signs[fix.id]}")
+        known = shown[fix.id]
+        _say(f"{number:2}  {_words(known)}\n    {left_out or f'{path}:{line}'}")
+        if known["confirm_by"] and not left_out:
+            _say(f"    the next run shows: {known['confirm_by']}")
     if not made.steps:
         _say("no fix is known")
 
@@ -167,8 +172,10 @@ def _verify(reader: Reader, report: Report, path: str, rules: Sequence[str]) -> 
     if after.status == "unjudged":
         raise UsageError(f"{path}: nothing could be judged, so nothing can be confirmed")
     found = outcomes(chosen(report, rules), report, after)
+    shown = _shown(report)
     for fix, outcome, why in found:
-        sys.stdout.write(f"{outcome:14} {fix.kind} {fix.action} {fix.key}\n{'':14} {_line(why)}\n")
+        words = _line(_words(shown[fix.id]))
+        sys.stdout.write(f"{outcome:14} {words}\n{'':14} {_line(why)}\n")
     if not found:
         _say("no fix is known")
     return int(any(outcome == "not confirmed" for _, outcome, _ in found))

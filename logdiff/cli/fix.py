@@ -111,7 +111,7 @@ def _agrees(submission: Submission, run: Run, report: Report) -> bool:
     return not found
 
 
-def _shown(report: Report) -> dict[str, Mapping[str, Any]]:
+def _shown(report: Report) -> dict[str, dict[str, Any]]:
     """The fixes of a report as its readers are shown them, by their ids."""
     from logdiff.quote import quote
     from logdiff.render.document import build
@@ -119,7 +119,7 @@ def _shown(report: Report) -> dict[str, Mapping[str, Any]]:
     return {fix["id"]: fix for fix in build(report, quote)["fixes"]}
 
 
-def _words(fix: Mapping[str, Any]) -> str:
+def _words(fix: dict[str, Any]) -> str:
     """What a fix does, in the words of ``compare``."""
     from logdiff.render._columns import NO_BREAK
     from logdiff.render._phrases import fix_words
@@ -127,7 +127,7 @@ def _words(fix: Mapping[str, Any]) -> str:
     return f"{fix['kind']:8} {fix_words(fix).replace(NO_BREAK, ' ')}"
 
 
-def _tell(made: Plan, shown: Mapping[str, Mapping[str, Any]]) -> None:
+def _tell(made: Plan, shown: Mapping[str, dict[str, Any]]) -> None:
     for number, (fix, path, line, left_out) in enumerate(made.steps, 1):
         known = shown[fix.id]
         _say(f"{number:2}  {_words(known)}\n    {left_out or f'{path}:{line}'}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
+from logdiff.submission.model import FILE_OUTPUT
 from logdiff.submission.programs import options, program
 from logdiff.submission.shell.values import opaque
 from logdiff.tuples import TYPE_CHECKING, NamedTuple
@@ -304,7 +305,7 @@ def _written(name: str, words: tuple[Word, ...], command: Command) -> Iterator[_
     targets = [
         (operator, word)
         for operator, word in command.redirections
-        if operator in {">", ">>", "1>", "1>>", ">|"} and not word.text.startswith(_NOT_FILES)
+        if operator in FILE_OUTPUT and not word.text.startswith(_NOT_FILES)
     ]
     if not targets:
         return

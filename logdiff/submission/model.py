@@ -76,6 +76,10 @@ class Word(NamedTuple):
     """Whether it takes a variable for unset that the surroundings of the script may set."""
 
 
+FILE_OUTPUT = frozenset((">", ">>", "1>", "1>>", ">|", "1>|"))
+"""The operators that send what a command prints into a file."""
+
+
 class Command(NamedTuple):
     """One simple command of a script, as it would run; in a loop, one for each turn."""
 

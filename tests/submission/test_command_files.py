@@ -207,6 +207,8 @@ def test_only_the_last_stage_starts_a_server() -> None:
     ("text", "lengths"),
     [
         ("cat > start.sh <<'EOF'\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
+        ("cat <<'EOF' >> start.sh\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
+        ("cat >| start.sh <<'EOF'\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
         ("tee /opt/go <<'EOF'\n#!/bin/sh\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
         ("bash <<'EOF'\nvllm serve /m --max-model-len 5\nEOF\n", ["5"]),
         ("cat > notes.txt <<'EOF'\nvllm serve /m --max-model-len 5\nEOF\n", []),

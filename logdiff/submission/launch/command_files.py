@@ -14,7 +14,7 @@ from logdiff.submission.kinds import kind_of
 from logdiff.submission.launch import CommandPlace, LaunchConfig
 from logdiff.submission.launch.arguments import read_words
 from logdiff.submission.launch.docker_run import CONTAINER_PROGRAMS, docker_run
-from logdiff.submission.model import Argument, Span, SubmissionError, Variable, Word
+from logdiff.submission.model import FILE_OUTPUT, Argument, Span, SubmissionError, Variable, Word
 from logdiff.submission.programs import program
 from logdiff.submission.shell.commands import Surroundings, read_script
 
@@ -105,7 +105,7 @@ def _written_scripts(file: TextFile, script: Script) -> Iterator[Span]:
 
 
 def _file_written(command: Command) -> str:
-    targets = [target.text for operator, target in command.redirections if operator == ">"]
+    targets = [target.text for operator, target in command.redirections if operator in FILE_OUTPUT]
     if not targets:
         targets = [word.text for word in command.words[1:]]
     return targets[-1] if targets else ""

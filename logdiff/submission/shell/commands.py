@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from logdiff.submission.model import Command, Remark, Span, SubmissionError, Variable, Word
+from logdiff.submission.model import (
+    FILE_OUTPUT,
+    Command,
+    Remark,
+    Span,
+    SubmissionError,
+    Variable,
+    Word,
+)
 from logdiff.submission.shell import builtins, control
 from logdiff.submission.shell.braces import Braced, with_braces
 from logdiff.submission.shell.chain import Chain
@@ -602,7 +610,7 @@ def _silenced(redirections: tuple[tuple[str, Word], ...]) -> bool:
             errors = word.text
         elif operator == "2>&":
             errors = output if word.text == "1" else word.text
-        elif operator in {">", ">>", "1>", "1>>"}:
+        elif operator in FILE_OUTPUT:
             output = word.text
     return errors in _NULL
 

@@ -114,6 +114,7 @@ def test_the_engines_own(launch_files: Path) -> None:
         (b"a: 1\n", "starts no inference server"),
         (b"command: [nginx]\n", "starts no inference server"),
         (b"", "starts no inference server"),
+        ("command: [vllm]\n".encode("utf-16"), r"a.yaml:1:1: is UTF-16; save it as UTF-8"),
         (b"\x7fELF\0\0", r"a.yaml:1:5: a NUL byte"),
         (b"command: 'vllm serve\n", r"a.yaml:2:1"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING
 
 from logdiff.submission.model import SubmissionError, TextFile
@@ -131,6 +132,8 @@ def _or_none(file: TextFile) -> list[LaunchConfig]:
 
 
 def _refuse_binary(file: TextFile) -> None:
+    if file.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise SubmissionError(f"{file.place(0)}: is UTF-16; save it as UTF-8 text")
     at = file.data.find(b"\0")
     if at >= 0:
         raise SubmissionError(f"{file.place(at)}: a NUL byte: this is no text file")

@@ -231,6 +231,36 @@ def test_what_starts_a_server_without_yaml(
     assert changed["evidence"][0]["path"].endswith(name)
 
 
+GOES = """\
+INFO 06-02 11:02:01 [api_server.py:1840] vLLM API server version 0.13.4
+INFO 06-02 11:02:01 [utils.py:253] non-default args: {'model': '/m', 'max_model_len': 16384}
+INFO:     Application startup complete.
+"""
+TOO_LONG = """\
+INFO 06-02 12:12:01 [api_server.py:1840] vLLM API server version 0.13.4
+INFO 06-02 12:12:01 [utils.py:253] non-default args: {'model': '/m', 'max_model_len': 262144}
+ERROR 06-02 12:13:20 [core.py:866] EngineCore failed to start.
+ERROR 06-02 12:13:20 [core.py:866] ValueError: To serve at least one request with the models's \
+max seq len (262144), (24.00 GiB KV cache is needed, which is larger than the available KV cache \
+memory (9.20 GiB). Based on the available memory, the estimated maximum model length is 100480. \
+Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.
+"""
+
+
+def test_a_patch_goes_one_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.log").write_text(GOES)
+    Path("bad.log").write_text(TOO_LONG.replace("\\\n", ""))
+    Path("start.sh").write_text("exec vllm serve /m --max-model-len 262144\n")
+    made = command(capsys, "fix", "good.log", "bad.log", "--launch", "start.sh")
+    assert "+exec vllm serve /m --max-model-len 16384\n" in made.out
+    assert made.err.count("another way than --max-model-len, and only possible") == 2
+    every = command(capsys, "fix", "good.log", "bad.log", "--launch", "start.sh", "--unsafe")
+    assert "--tensor-parallel-size 2" in every.out
+
+
 def test_without_any_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, length, image in (("good", 8192, "vendor/vllm:2"), ("bad", 4096, "vendor/vllm:1")):
         folder = tmp_path / name

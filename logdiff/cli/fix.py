@@ -39,7 +39,12 @@ fix is not confirmed, 2 usage error or a file that cannot be edited, 3 nothing c
 @submission_options
 @good_submission_options
 @click.option("--only", cls=Option, multiple=True, metavar="RULE", help="Only fixes of this rule.")
-@click.option("--unsafe", cls=Option, is_flag=True, help="Also fixes that are not advised.")
+@click.option(
+    "--unsafe",
+    cls=Option,
+    is_flag=True,
+    help="Also fixes that are not advised, and other ways to the same end.",
+)
 @click.option("--write", cls=Option, is_flag=True, help="Change the files, print no patch.")
 @click.option(
     "--verify", cls=Option, metavar="LOG", help="Say of each fix whether the next run shows it."
@@ -73,7 +78,8 @@ def command(
         shown = _shown(report)
     submission = _submission(bad, bad_run)
     fixes = plan.chosen(report, only)
-    made = plan.make(fixes, submission, unsafe=unsafe)
+    ways = plan.alternatives(report)
+    made = plan.make(fixes, submission, unsafe=unsafe, other_ways=ways)
     agrees = _agrees(submission, bad_run, report)
     _tell(made, shown)
     if not write:

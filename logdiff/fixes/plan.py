@@ -67,18 +67,49 @@ def chosen(report: Report, rules: Sequence[str]) -> list[Fix]:
     return [fix for fix in report.fixes if fix.id in wanted]
 
 
-def make(fixes: Sequence[Fix], submission: Submission, *, unsafe: bool) -> Plan:
+def alternatives(report: Report) -> dict[str, str]:
+    """Fixes that are only possible where each finding that asks for one knows a surer one.
+
+    They are other ways to the same end, and one patch must not go them all at once.
+
+    Returns:
+        What it says of each, by the id of the fix.
+    """
+    fixes = {fix.id: fix for fix in report.fixes}
+    surer: dict[str, list[Fix | None]] = {}
+    for finding in report.findings:
+        asked = [fixes[name] for name in finding.fixes]
+        sure = [fix for fix in asked if fix.safety == "safe" and fix.confidence != "possible"]
+        for fix in asked:
+            if fix.confidence == "possible" and fix.safety == "safe":
+                surer.setdefault(fix.id, []).append(sure[0] if sure else None)
+    return {
+        name: f"another way than {known[0].key}, and only possible: {fixes[name].reason}"
+        for name, known in surer.items()
+        if known[0] and all(known)
+    }
+
+
+def make(
+    fixes: Sequence[Fix],
+    submission: Submission,
+    *,
+    unsafe: bool,
+    other_ways: Mapping[str, str] | None = None,
+) -> Plan:
     """What is made of some fixes in the files of a submission.
 
     Args:
         fixes: in the order in which they are to be done.
         submission: the files.
-        unsafe: whether those are made, too, that the evidence speaks against.
+        unsafe: whether those are made, too, that the evidence speaks against, and other ways.
+        other_ways: what ``alternatives`` gives.
     """
     conflicts = _conflicts(fixes)
-    plan = _made(fixes, submission, conflicts, unsafe=unsafe)
-    against = _against_each_other(plan, submission)
-    return _made(fixes, submission, conflicts | against, unsafe=unsafe) if against else plan
+    against = {} if unsafe else _not_advised(fixes, other_ways or {})
+    plan = _made(fixes, submission, conflicts, against)
+    together = _against_each_other(plan, submission)
+    return _made(fixes, submission, conflicts | together, against) if together else plan
 
 
 def annotate(report: Report) -> None:
@@ -156,14 +187,19 @@ def _is_beside(one: LaunchConfig, other: LaunchConfig) -> bool:
 
 
 def _made(
-    fixes: Sequence[Fix], submission: Submission, conflicts: Mapping[str, str], *, unsafe: bool
+    fixes: Sequence[Fix],
+    submission: Submission,
+    conflicts: Mapping[str, str],
+    against: Mapping[str, str],
 ) -> Plan:
     files = _Files(submission)
     steps = []
     for fix in fixes:
-        why = conflicts.get(fix.id) or _reason_against(fix, unsafe=unsafe)
+        why = conflicts.get(fix.id)
         if why:
             steps.append(Step(fix, None, None, why))
+        elif fix.id in against:
+            steps.append(_left_out(fix, files, against[fix.id]))
         else:
             steps.append(_step(fix, files))
     changed = {
@@ -172,10 +208,17 @@ def _made(
     return Plan(steps, changed)
 
 
-def _reason_against(fix: Fix, *, unsafe: bool) -> str | None:
-    if fix.safety != "safe" and not unsafe:
-        return f"not advised: {fix.reason} (--unsafe writes it)"
-    return None
+def _not_advised(fixes: Sequence[Fix], other_ways: Mapping[str, str]) -> dict[str, str]:
+    unsafe = {fix.id: f"not advised: {fix.reason}" for fix in fixes if fix.safety != "safe"}
+    return dict(other_ways) | unsafe
+
+
+def _left_out(fix: Fix, files: _Files, why: str) -> Step:
+    """Why a fix is not made, and whether it could be."""
+    before = dict(files.data)
+    step = _step(fix, files)
+    files.data = before
+    return Step(fix, None, None, f"{why} (--unsafe writes it)" if step.path else why)
 
 
 def _step(fix: Fix, files: _Files) -> Step:
